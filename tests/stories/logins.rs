@@ -112,3 +112,32 @@ fn an_agent_that_never_asks_for_our_tools_is_named_after_its_first_turn() {
     done.says("does not know Switchboard's tools");
     sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("the agent does not see Switchboard's tools");
 }
+
+#[test]
+fn a_key_that_is_set_after_the_start_reaches_the_agent_by_retry_and_resume_and_no_other_variable_does() {
+    let mut sandbox = Sandbox::new();
+    let line = r#"test -n "$OWN_KEY" && echo "${#OWN_KEY} [$OTHER_KEY]" > "$SWITCHBOARD_TASK.txt""#;
+    let command = json!(["sh", "-c", line]);
+    sandbox.settings(&format!(
+        "[agents.ada]\ndriver = \"exec\"\ncommand = {command}\nenv = [\"OWN_KEY\"]\nspends = false\nattempts = 1\n"
+    ));
+    let task = |id: &str, depends: &[&str]| json!({ "id": id, "phase": 1, "description": "d", "depends": depends });
+    let plan = sandbox.plan(&json!([task("1.1", &[]), task("1.2", &["1.1"])]));
+    sandbox.switchboard(&["run", &plan, "--agent", "ada", "--yes"]).ends_with(1);
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+    sandbox.switchboard(&["retry", &run]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(1);
+
+    sandbox.set("OWN_KEY", "letmein");
+    sandbox.set("OTHER_KEY", "no business of an agent");
+    sandbox.switchboard(&["up", "--detach"]);
+    sandbox.switchboard(&["retry", &run]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("2 of 2 tasks merged");
+
+    let branch = sandbox.call(&["get_run"])["branch"].as_str().unwrap().to_owned();
+    for file in ["1.1.txt", "1.2.txt"] {
+        assert_eq!(sandbox.git(&["show", &format!("{branch}:{file}")]), "7 []\n", "{file}");
+    }
+    let log = sandbox.call(&["read_events", "limit:=1000", "with_bodies:=true"]).to_string();
+    assert!(!log.contains("letmein") && !log.contains("no business"), "{log}");
+}

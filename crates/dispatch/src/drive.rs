@@ -41,7 +41,6 @@ use tokio::time::Instant;
 
 use self::order::{Order, Stop};
 use self::record::Record;
-use self::setup::Setup;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::{Dispatch, Error, confirm_merge, deadline};
@@ -49,6 +48,7 @@ use crate::{Dispatch, Error, confirm_merge, deadline};
 pub(crate) use self::order::SeatCall;
 pub use self::order::{SeatAsk, SeatCaller};
 pub(crate) use self::part::PartOf;
+pub(crate) use self::setup::Setup;
 
 /// Maximum number of queued messages for a driver.
 const INBOX: usize = 8;

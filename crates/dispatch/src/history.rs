@@ -1,7 +1,7 @@
 //! Reads a run back from the record: its events, its plan, its last workers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use switchboard_pipeline::run::{Reader, Refused, RunState};
 use switchboard_pipeline::subtasks::Expanded;
@@ -187,6 +187,7 @@ fn read_plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         worktrees: row.try_text("worktrees")?.into(),
         default_agent: row.get_text("default_agent").and_then(|name| AgentName::new(name).ok()),
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
+        renewed_env: Mutex::default(),
         roles: roles.into_iter().map(|choice| (choice.role.clone(), choice)).collect(),
         merge: row.get_bool("merge"),
         confirms_merge: row.get_bool("confirms_merge"),

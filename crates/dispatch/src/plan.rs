@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use switchboard_pipeline::plan_json::UnknownField;
 use switchboard_pipeline::roles::{Role, Roles};
@@ -19,8 +20,9 @@ use switchboard_protocol::role::{Rights, RoleLimits};
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
-use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
+use switchboard_protocol::verb::run::{AgentChoice, InheritedEnv, RoleChoice};
 
+use crate::lock::lock;
 use crate::{Config, Error};
 use switchboard_protocol::text::cut;
 
@@ -48,6 +50,8 @@ pub(crate) struct RunPlan {
     pub(crate) worktrees: PathBuf,
     pub(crate) default_agent: Option<AgentName>,
     pub(crate) agents: BTreeMap<String, AgentChoice>,
+    /// Variables of agents, by folded name, that a person's command has passed since the start of the run.
+    pub(crate) renewed_env: Mutex<BTreeMap<String, Vec<(String, String)>>>,
     /// Agent and settings of each role in the team.
     pub(crate) roles: BTreeMap<RoleId, RoleChoice>,
     pub(crate) merge: bool,
@@ -150,7 +154,7 @@ impl RunPlan {
         let configured = |name: &str| {
             let unknown =
                 || Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"));
-            self.configured(name).cloned().ok_or_else(unknown)
+            self.configured(name).ok_or_else(unknown)
         };
         match (&settings.command, self.agent_name(settings)) {
             (Some(command), _) => {
@@ -169,8 +173,31 @@ impl RunPlan {
         }
     }
 
-    fn configured(&self, name: &str) -> Option<&AgentChoice> {
-        self.agents.get(&switchboard_protocol::id::fold(name))
+    fn configured(&self, name: &str) -> Option<AgentChoice> {
+        let name = switchboard_protocol::id::fold(name);
+        self.agents.get(&name).map(|choice| self.with_renewed_env(&name, choice))
+    }
+
+    fn with_renewed_env(&self, name: &str, choice: &AgentChoice) -> AgentChoice {
+        let renewed = lock(&self.renewed_env).get(name).cloned();
+        renewed.map_or_else(|| choice.clone(), |env| AgentChoice { env, ..choice.clone() })
+    }
+
+    /// Returns how to start each agent.
+    pub(crate) fn all_agents(&self) -> Vec<AgentChoice> {
+        self.agents.iter().map(|(name, choice)| self.with_renewed_env(name, choice)).collect()
+    }
+
+    /// Passes the variables of a person's command to the agents; the next workers get them. Returns true if any has
+    /// changed.
+    pub(crate) fn renew_env(&self, given: &[InheritedEnv]) -> bool {
+        let mut has_changed = false;
+        for choice in self.all_agents() {
+            let Some(env) = renewed_env(&choice, given).filter(|env| *env != choice.env) else { continue };
+            lock(&self.renewed_env).insert(choice.name.folded(), env);
+            has_changed = true;
+        }
+        has_changed
     }
 
     /// Returns how to start the worker of a step: the agent of the role if the step judges, else that of the task.
@@ -215,7 +242,7 @@ impl RunPlan {
             return Err(Failure::new("plan.no-agent", what).hint(hint));
         };
         let unknown = || Failure::new("agent.unknown", format!("the {role} is {name}, which is not configured"));
-        let mut choice = self.configured(&name).cloned().ok_or_else(unknown)?;
+        let mut choice = self.configured(&name).ok_or_else(unknown)?;
         if let Some(model) = of_role.and_then(|role| role.model.clone()) {
             (choice.model, choice.model_first) = (Some(model), true);
         }
@@ -303,7 +330,7 @@ impl RunPlan {
             false => switchboard_pipeline::way::usual_attempts(settings),
         };
         match self.agent_name(settings).and_then(|name| self.configured(&name)) {
-            Some(AgentChoice { attempts: Some(attempts), .. }) => *attempts,
+            Some(AgentChoice { attempts: Some(attempts), .. }) => attempts,
             Some(_) if settings.command.is_some() => usual,
             Some(AgentChoice { driver: DriverSpec::Exec { .. }, .. }) => MAX_COMMAND_ATTEMPTS,
             Some(AgentChoice { driver: DriverSpec::Acp { .. }, .. }) | None => usual,
@@ -454,6 +481,21 @@ pub(crate) fn folder(config: &Config, run: &RunId) -> PathBuf {
 /// Returns the path of a worker's folder: its spool, journal, lock and spec.
 pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &switchboard_protocol::id::WorkerId) -> PathBuf {
     folder(config, run).join("workers").join(worker.as_str())
+}
+
+/// Returns the variables of an agent with those of a person's command, which replace others of the same name; `None` if
+/// the command passes none. An agent that a file defines may be the run's own agent under another name: it is known by
+/// its program then.
+pub(crate) fn renewed_env(choice: &AgentChoice, given: &[InheritedEnv]) -> Option<Vec<(String, String)>> {
+    let by_name = given.iter().find(|given| given.agent.folded() == choice.name.folded());
+    let by_driver = || {
+        let mut same = given.iter().filter(|given| given.driver == choice.driver);
+        let first = same.next()?;
+        same.all(|other| other.env == first.env).then_some(first)
+    };
+    let given = &by_name.or_else(by_driver)?.env;
+    let is_kept = |(name, _): &&(String, String)| !given.iter().any(|(known, _)| known == name);
+    Some(choice.env.iter().filter(is_kept).chain(given).cloned().collect())
 }
 
 /// Returns the path of the folder of a run's signal files.

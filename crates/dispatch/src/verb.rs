@@ -15,6 +15,7 @@ mod next_unit;
 pub(crate) mod pause_run;
 mod read_output;
 mod rebase_run;
+mod renew_env;
 mod resume_run;
 pub(crate) mod retry_task;
 pub(crate) mod set_budget;

@@ -10,6 +10,7 @@ use switchboard_protocol::verb::run::{
     GetRun, GetRunReply, GetRunRequest, PauseRun, PauseRunRequest, ResumeRun, ResumeRunRequest, TaskReport,
 };
 
+use super::run::inherited_env;
 use super::signal::call_or_signal;
 use crate::context::Context;
 use crate::report::{Ending, Outcome};
@@ -82,7 +83,8 @@ pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
 
 /// Resumes a run or tasks.
 pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
-    let request = ResumeRunRequest { run: args.what.clone(), tasks: args.tasks.clone(), ends_daemon: false };
+    let env = inherited_env(context);
+    let request = ResumeRunRequest { run: args.what.clone(), tasks: args.tasks.clone(), ends_daemon: false, env };
     let named = (args.what.as_deref(), args.tasks.as_slice());
     let Some(reply) = call_or_signal::<ResumeRun>(&request, SignalKind::Resume, named, context)? else {
         return Ok(());

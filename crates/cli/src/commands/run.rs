@@ -14,6 +14,8 @@ mod scope;
 mod team;
 pub(crate) mod time;
 
+pub(crate) use agents::inherited_env;
+
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -303,7 +305,8 @@ fn show_preview(mut preview: StartRunReply, shown: &Shown<'_>, context: &mut Con
 
 fn resume(run: Option<String>, context: &mut Context) -> Outcome {
     let (mut client, started) = context.daemon_for(Launch { ends_with_run: true })?;
-    let reply = client.call::<ResumeRun>(&ResumeRunRequest { run, tasks: Vec::new(), ends_daemon: started })?;
+    let env = inherited_env(context);
+    let reply = client.call::<ResumeRun>(&ResumeRunRequest { run, tasks: Vec::new(), ends_daemon: started, env })?;
     if !context.json {
         context.out.line(format!("{} is {}", reply.run, reply.state));
     }

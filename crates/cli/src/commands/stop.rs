@@ -3,6 +3,7 @@
 use switchboard_protocol::signal::SignalKind;
 use switchboard_protocol::verb::run::{RetryTask, RetryTaskRequest, RunReply, StopRun, StopRunRequest};
 
+use super::run::inherited_env;
 use super::signal::call_or_signal;
 use crate::context::Context;
 use crate::output::one_line;
@@ -49,8 +50,9 @@ pub(crate) fn run_stop(args: &StopArgs, context: &mut Context) -> Outcome {
 
 /// Retries tasks.
 pub(crate) fn run_retry(args: RetryArgs, context: &mut Context) -> Outcome {
-    let reply =
-        context.daemon()?.call::<RetryTask>(&RetryTaskRequest { what: args.what, tasks: args.tasks, turn: None })?;
+    let env = inherited_env(context);
+    let request = RetryTaskRequest { what: args.what, tasks: args.tasks, turn: None, env };
+    let reply = context.daemon()?.call::<RetryTask>(&request)?;
     say(&reply, context);
     Ok(())
 }

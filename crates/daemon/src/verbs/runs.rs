@@ -1,5 +1,6 @@
 //! Handlers of runs and their tasks.
 
+use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::{auto, run, timeline};
 
@@ -43,6 +44,8 @@ impl Handle<run::UndoMerge> for Verbs {
 
 impl Handle<run::ResumeRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::ResumeRunRequest) -> Result<run::ResumeRunReply, Failure> {
+        let env = persons(&request.env, &call.caller);
+        let request = run::ResumeRunRequest { env, ..request };
         let reply = self.dispatch.resume_run(&request, &call.caller.name, call.idempotency.clone()).await?;
         self.end_with_run(request.ends_daemon).await;
         Ok(reply)
@@ -75,6 +78,8 @@ impl Handle<run::SetBudget> for Verbs {
 
 impl Handle<run::RetryTask> for Verbs {
     async fn handle(&self, call: &Context, request: run::RetryTaskRequest) -> Result<run::RunReply, Failure> {
+        let env = persons(&request.env, &call.caller);
+        let request = run::RetryTaskRequest { env, ..request };
         Ok(self.dispatch.retry_task(&request, call.idempotency.clone()).await?)
     }
 }
@@ -104,6 +109,11 @@ impl Handle<run::StopRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::StopRunRequest) -> Result<run::RunReply, Failure> {
         Ok(self.dispatch.stop_run(&request, &call.caller.name, call.idempotency.clone()).await?)
     }
+}
+
+/// Returns the variables that a person's command passes to agents; an agent passes none.
+fn persons(env: &[run::InheritedEnv], caller: &Caller) -> Vec<run::InheritedEnv> {
+    if caller.kind == CallerKind::Person { env.to_vec() } else { Vec::new() }
 }
 
 // === impl Verbs ===

@@ -112,7 +112,8 @@ pub(super) async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive, before
             return Ok(());
         }
         lock(&stage.report).calls += 1;
-        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        let request =
+            ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false, env: Vec::new() };
         // The store may refuse it; then the run stays as it is.
         drop(daemon.resume_run(&request, &people::ann()?.name, None).await);
     }

@@ -142,7 +142,8 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
     if state == "running" && daemon.world.troubles.of(run).is_some_and(|failure| failure.hint.contains("run --resume"))
     {
         // It has panicked as often as one daemon restarts it: the advice of the hint is followed.
-        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        let request =
+            ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false, env: Vec::new() };
         if !repeated(stage, |call| daemon.resume_run(&request, &ann, Some(call)), "resume_run").await? {
             // Refused for want of budget: a ceiling is raised, or the next day has a new one.
             tokio::time::sleep(LATER).await;
@@ -156,7 +157,7 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
     if state == "succeeded" || retries >= RETRIES || !stage.chance(stage.spec.people) {
         return Ok(false);
     }
-    let request = RetryTaskRequest { what: run.to_string(), tasks: Vec::new(), turn: None };
+    let request = RetryTaskRequest { what: run.to_string(), tasks: Vec::new(), turn: None, env: Vec::new() };
     // The store may refuse it; then the run stays as it is.
     repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await
 }
@@ -222,11 +223,13 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
         Some("day") => {
             let spent: u64 = lock(&stage.observer).spent();
             lock(&stage.limits).day = Some(spent + COST * (1 + stage.below(4)));
-            let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+            let request =
+                ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false, env: Vec::new() };
             repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
         }
         Some(_) => {
-            let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+            let request =
+                ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false, env: Vec::new() };
             repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
         }
         None => {}
@@ -238,8 +241,12 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
         repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
     }
     for view in views.iter().filter(|view| view.paused.is_some()) {
-        let request =
-            ResumeRunRequest { run: Some(format!("{run}/{}", view.task)), tasks: Vec::new(), ends_daemon: false };
+        let request = ResumeRunRequest {
+            run: Some(format!("{run}/{}", view.task)),
+            tasks: Vec::new(),
+            ends_daemon: false,
+            env: Vec::new(),
+        };
         repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
     }
     Ok(())
@@ -267,11 +274,12 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
             repeated(stage, |call| daemon.stop_run(&request, &by, Some(call)), "stop_run").await?;
         }
         2 | 3 => {
-            let request = RetryTaskRequest { what: task, tasks: Vec::new(), turn: None };
+            let request = RetryTaskRequest { what: task, tasks: Vec::new(), turn: None, env: Vec::new() };
             repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await?;
         }
         4 => {
-            let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+            let request =
+                ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false, env: Vec::new() };
             repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
         }
         5 => lock(&stage.repo).commit_by_hand(&format!("switchboard/{run}"), stage.below(1_000)),

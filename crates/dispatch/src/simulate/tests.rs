@@ -430,7 +430,8 @@ fn a_run_that_panics_again_and_again_is_left_with_what_to_do_and_can_be_resumed(
         assert_eq!(*daemon.live_runs().borrow(), 0);
 
         is_broken.store(false, Ordering::Relaxed);
-        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        let request =
+            ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false, env: Vec::new() };
         daemon.resume_run(&request, &ann.name, None).await.unwrap();
         daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
         assert_eq!(daemon.state_of(&run).unwrap(), "succeeded");

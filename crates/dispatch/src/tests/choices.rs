@@ -7,7 +7,7 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS};
-use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
+use switchboard_protocol::verb::run::{AgentChoice, InheritedEnv, RoleChoice};
 
 use super::run_plan;
 use crate::plan::{self, RunPlan};
@@ -49,6 +49,32 @@ fn a_task_is_done_by_its_own_agent_else_by_the_runs_else_by_nobody() {
     assert_eq!(choice(&of_run).unwrap().name, name("run"));
     assert_eq!(nobody.unwrap_err(), "plan.no-agent");
     assert_eq!(choice(&plan(&json!({ "agent": "bob" }))).unwrap_err(), "agent.unknown");
+}
+
+#[test]
+fn variables_of_a_persons_command_go_to_their_own_agent_also_under_the_name_of_a_definition() {
+    let own = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>()
+    };
+    let given = |agent: &AgentChoice, pairs| InheritedEnv {
+        agent: agent.name.clone(),
+        driver: agent.driver.clone(),
+        env: own(pairs),
+    };
+    let mut plan = plan(&json!({ "agent": "ann" }));
+    let scout = AgentChoice { name: name("scout"), ..acp("ann") };
+    plan.agents.insert("scout".to_owned(), scout);
+    plan.agents.insert("ann".to_owned(), AgentChoice { env: own(&[("KEY", "old"), ("KEPT", "k")]), ..acp("ann") });
+    let env_of = |plan: &RunPlan, agent: &str| {
+        plan.all_agents().into_iter().find(|choice| choice.name == name(agent)).unwrap().env
+    };
+
+    assert!(plan.renew_env(&[given(&acp("ann"), &[("KEY", "new")]), given(&acp("bob"), &[("OTHER", "o")])]));
+
+    assert_eq!(choice(&plan).unwrap().env, own(&[("KEPT", "k"), ("KEY", "new")]));
+    assert_eq!(env_of(&plan, "scout"), own(&[("KEY", "new")]));
+    assert_eq!(env_of(&plan, "run"), own(&[]));
+    assert!(!plan.renew_env(&[given(&acp("ann"), &[("KEY", "new")])]), "nothing has changed");
 }
 
 #[test]

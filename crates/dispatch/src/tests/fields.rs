@@ -228,6 +228,7 @@ pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         worktrees: "/trees".into(),
         default_agent: None,
         agents: BTreeMap::new(),
+        renewed_env: std::sync::Mutex::default(),
         merge: false,
         confirms_merge: false,
         setup: Vec::new(),

@@ -39,6 +39,7 @@ impl Dispatch {
             }
         };
         let run = run_id(&row)?;
+        self.renew_env(&row, &request.env).await?;
         let cursor = self.world.store.head().lsn;
         let was = row.try_text("state")?;
         let is_stopped = was == "stopped";

@@ -27,6 +27,7 @@ impl Dispatch {
         let (row, tasks) = find_targets(&self.world, &request.what, &request.tasks)?;
         let row = self.of_team(row)?;
         let run = run_id(&row)?;
+        self.renew_env(&row, &request.env).await?;
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "running".to_owned(), tasks: Vec::new(), more: 0 })?;
         let turn = request.turn.as_ref().map(|turn| self.turned(&run, turn)).transpose()?;

@@ -6,7 +6,7 @@ mod sizes;
 mod start_point;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use switchboard_pipeline::dataflow::{self, Files};
 use switchboard_pipeline::mode::{InMode, ModeRequest, in_mode, with_best_of};
@@ -369,8 +369,8 @@ async fn inputs_are_there(world: &World, plan: &Plan, base: &Oid, source: &str) 
 }
 
 /// Writes how the agents are started to a file beside the log: it may hold secrets.
-async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
-    let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
+pub(super) async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
+    let text = serde_json::to_vec(&run_plan.all_agents()).map_err(shape("agents.json"))?;
     let roles = serde_json::to_vec(&run_plan.roles.values().collect::<Vec<_>>()).map_err(shape("roles.json"))?;
     let (has_roles, roles_path) = (!run_plan.roles.is_empty(), plan::roles_file(&world.config, &run_plan.run));
     let folder = plan::folder(&world.config, &run_plan.run);
@@ -447,6 +447,7 @@ fn run_plan(
         branch: format!("switchboard/{run}"),
         base: start_point.base.to_string(),
         agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
+        renewed_env: Mutex::default(),
         roles: request.roles.iter().map(|choice| (choice.role.clone(), choice.clone())).collect(),
         default_agent: request.default_agent.clone(),
         merge: auto_merge == AutoMerge::Auto,

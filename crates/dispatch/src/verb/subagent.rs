@@ -179,7 +179,7 @@ impl Dispatch {
             return Err(failure.hint(format!("ask for its results: action status, run {run}, with wait_ms")).into());
         }
         let Some(follow_up) = follow_up else {
-            let request = RetryTaskRequest { what: named.to_owned(), tasks: Vec::new(), turn: None };
+            let request = RetryTaskRequest { what: named.to_owned(), tasks: Vec::new(), turn: None, env: Vec::new() };
             return Ok(Continuation::Same(self.retry_task(&request, call).await?.run));
         };
         let plan = history::plan(&self.world, &run)?;

@@ -10,7 +10,7 @@ use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, fold};
 use switchboard_protocol::plan::{BestOf, Phase, Plan, Task, TaskSettings};
 use switchboard_protocol::role::RoleName;
-use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
+use switchboard_protocol::verb::run::{AgentChoice, InheritedEnv, RoleChoice};
 
 use crate::ask;
 use crate::available::own_sandbox::{self, Lack};
@@ -112,6 +112,23 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     };
     lacks.extend(choices.values().filter_map(lack));
     Ok(Choice { agents: choices.into_values().collect(), default, spends, lacks })
+}
+
+/// Returns the variables that the settings let agents inherit from this command, for a run that goes on. An agent that
+/// can't be used now gets none, and keeps those that it has.
+pub(crate) fn inherited_env(context: &Context) -> Vec<InheritedEnv> {
+    let Ok(available) = Available::within(AgentScope::Both, context) else { return Vec::new() };
+    let configured = available.candidates(context).into_iter().filter_map(|candidate| {
+        let name = AgentName::new(candidate.name).ok()?;
+        available.choice(&name, context).ok()
+    });
+    let defined = available.definitions.list.iter().filter_map(|definition| {
+        let base = definition.agent.as_ref()?;
+        available.definition(&definition.name).ok()?;
+        available.defined(definition, base, context).ok()
+    });
+    let with_env = configured.chain(defined).filter(|choice| !choice.env.is_empty());
+    with_env.map(|AgentChoice { name, driver, env, .. }| InheritedEnv { agent: name, driver, env }).collect()
 }
 
 /// Rejects an agent of the command line that would get no task: naming it must have an effect.

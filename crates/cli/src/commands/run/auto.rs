@@ -140,7 +140,8 @@ impl Auto<'_> {
         }
         let (mut client, _) = context.daemon_for(Launch::default())?;
         if let Some(run) = run {
-            let request = RetryTaskRequest { what: run.to_string(), tasks: Vec::new(), turn: Some(turn) };
+            let env = super::inherited_env(context);
+            let request = RetryTaskRequest { what: run.to_string(), tasks: Vec::new(), turn: Some(turn), env };
             client.call::<RetryTask>(&request)?;
             return self.follow(&run, cursor, context);
         }

@@ -377,7 +377,12 @@ fn a_resume_of_a_run_that_a_team_carries_out_goes_on_with_the_part_that_is_pause
         led.up_to_step("work").await;
         let ann = people::ann().unwrap().name;
         let resume = async || {
-            let request = ResumeRunRequest { run: Some(led.run.to_string()), tasks: Vec::new(), ends_daemon: false };
+            let request = ResumeRunRequest {
+                run: Some(led.run.to_string()),
+                tasks: Vec::new(),
+                ends_daemon: false,
+                env: Vec::new(),
+            };
             led.daemon.resume_run(&request, &ann, None).await.unwrap().state
         };
 

@@ -69,6 +69,18 @@ pub struct AgentChoice {
     pub tools: Vec<Tool>,
 }
 
+/// Environment variables that an agent may inherit from a person's command. They are kept beside the log, not in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InheritedEnv {
+    /// Name of the agent.
+    pub agent: AgentName,
+    /// Driver and program of the agent.
+    pub driver: DriverSpec,
+    /// Variables, as name and value.
+    pub env: Vec<(String, String)>,
+}
+
 /// Agent, instructions and settings of a role in a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
+use super::InheritedEnv;
 use crate::id::{AgentName, MessageId, RunId};
 use crate::run::{AutoTurn, Budget};
 
@@ -147,6 +148,9 @@ pub struct RetryTaskRequest {
     /// Turn of the loop that retries (from `next_unit`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<AutoTurn>,
+    /// Variables that the run's agents may inherit from a person's command from now on; ignored in an agent's call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<InheritedEnv>,
 }
 
 verb! {
@@ -168,6 +172,9 @@ pub struct ResumeRunRequest {
     /// Whether the daemon ends with this run when nothing else needs it.
     #[serde(default)]
     pub ends_daemon: bool,
+    /// Variables that the run's agents may inherit from a person's command from now on; ignored in an agent's call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<InheritedEnv>,
 }
 
 /// The resumed run, and where to follow it.
