@@ -71,6 +71,8 @@ fn suspended(line: &str) -> (Sandbox, Done) {
     std::fs::write(go, "").unwrap();
     let sign = sandbox.root().join(".switchboard/server_info.json");
     assert!(within(Duration::from_secs(60), || !sign.exists()), "the daemon does not end with its run");
+    // Longer than the command looks for a daemon that is gone.
+    std::thread::sleep(Duration::from_secs(6));
     kill_process(pid, Signal::CONT).unwrap();
 
     let output = run.join().unwrap();

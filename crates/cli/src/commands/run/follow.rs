@@ -33,6 +33,11 @@ const POLL_MS: u64 = 300;
 /// How long after the first Ctrl-C a second one is accepted.
 const SECOND_INTERRUPT_WINDOW: Duration = Duration::from_millis(1500);
 
+/// Interval between two tries of a call, and the longest time that one counts for. A longer one means that this command
+/// was suspended meanwhile.
+const TRY_INTERVAL: Duration = Duration::from_millis(100);
+const LONGEST_TRY: Duration = Duration::from_secs(1);
+
 /// How long a lost daemon is looked for, which covers a `switchboard restart`.
 const COME_BACK: Duration = Duration::from_secs(5);
 
@@ -59,9 +64,10 @@ const ANSWERS: usize = 20;
 pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: AutoMerge, context: &mut Context) -> Outcome {
     let signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
-    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()), ..GetRunRequest::default() })?;
+    let about = GetRunRequest { run: Some(run.to_string()), ..GetRunRequest::default() };
+    let before = call_with_retry((&mut client, run, false), context, |client| client.call::<GetRun>(&about))?;
     let mut printer = Printer::new(run, &before);
-    recall(&mut client, cursor, &mut printer)?;
+    recall((&mut client, run), cursor, &mut printer, context)?;
     let bar = bar(before.summary.tasks, context);
     bar.set_position(printer.merged());
     bar.set_message(printer.at_work());
@@ -78,17 +84,59 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: AutoMe
 }
 
 /// Registers the workers that began before the first printed event, so that a printer can name them.
-fn recall(client: &mut Client, until: u64, printer: &mut Printer) -> Result<(), Failure> {
+fn recall(
+    (client, run): (&mut Client, &RunId),
+    until: u64,
+    printer: &mut Printer,
+    context: &Context,
+) -> Result<(), Failure> {
     let mut after = ReadFrom::default();
     loop {
         let kinds = vec!["worker_equipped".to_owned()];
         let request = ReadEventsRequest { after, kinds, limit: Some(1000), ..ReadEventsRequest::default() };
-        let page = client.call::<ReadEvents>(&request)?;
+        let page = call_with_retry((&mut *client, run, false), context, |client| client.call::<ReadEvents>(&request))?;
         page.events.iter().filter(|event| event.lsn <= until).for_each(|event| printer.recall(event));
         if page.events.len() < 1000 || page.events.last().is_some_and(|event| event.lsn >= until) {
             return Ok(());
         }
         after = ReadFrom::Cursor(page.cursor);
+    }
+}
+
+/// Calls, and repeats the call while the daemon is away or its store is busy. `has_ended` is true if the run has recorded
+/// its end.
+fn call_with_retry<T>(
+    (client, run, has_ended): (&mut Client, &RunId, bool),
+    context: &Context,
+    call: impl Fn(&mut Client) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (mut tried, mut last) = (Duration::ZERO, Instant::now());
+    loop {
+        let failure = match call(client) {
+            Ok(reply) => return Ok(reply),
+            Err(failure) => failure,
+        };
+        let limit = match failure.code.as_str() {
+            "store.busy" => BUSY,
+            code if code.starts_with("daemon.") => COME_BACK,
+            _ => Duration::ZERO,
+        };
+        tried += last.elapsed().min(LONGEST_TRY);
+        if tried >= limit {
+            return Err(failure.hint(format!("go on with it: switchboard run --resume {run}")));
+        }
+        last = Instant::now();
+        std::thread::sleep(TRY_INTERVAL);
+        // A daemon that was started for the run ends with it, maybe before this command has read everything, if it was
+        // slow or suspended.
+        let has_ended = has_ended || context.place().is_ok_and(|place| place.is_at_rest());
+        let again = match has_ended {
+            true => context.daemon_for(Launch { ends_with_run: true }).map(|(client, _)| client),
+            false => context.running_daemon(),
+        };
+        if let Ok(again) = again {
+            *client = again;
+        }
     }
 }
 
@@ -121,7 +169,12 @@ impl Watch<'_> {
             if self.is_over() || !is_running && is_all {
                 return Ok(None);
             }
-            let said = self.questions.as_mut().map(|questions| questions.answer(&mut self.client)).transpose()?;
+            let said = self.questions.as_mut().map(|questions| questions.answer(&mut self.client)).transpose();
+            let said = match said {
+                // The next call looks for the daemon.
+                Err(failure) if failure.code.starts_with("daemon.") => None,
+                said => said?,
+            };
             if let Some(line) = said.flatten() {
                 self.say(&line, context);
             }
@@ -158,37 +211,13 @@ impl Watch<'_> {
         self.printer.has_ended() || self.parts.has_ended()
     }
 
-    /// Calls, and repeats the call while the daemon is away or its store is busy.
     fn call_with_retry<T>(
         &mut self,
         context: &Context,
         call: impl Fn(&mut Client) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let began = Instant::now();
-        loop {
-            let failure = match call(&mut self.client) {
-                Ok(reply) => return Ok(reply),
-                Err(failure) => failure,
-            };
-            let limit = match failure.code.as_str() {
-                "store.busy" => BUSY,
-                code if code.starts_with("daemon.") => COME_BACK,
-                _ => Duration::ZERO,
-            };
-            if began.elapsed() >= limit {
-                return Err(failure.hint(format!("go on with it: switchboard run --resume {}", self.run)));
-            }
-            std::thread::sleep(Duration::from_millis(100));
-            // A daemon that was started for the run ends with it, maybe before this command has read everything, if it was slow or suspended.
-            let has_ended = self.is_over() || context.place().is_ok_and(|place| place.is_at_rest());
-            let client = match has_ended {
-                true => context.daemon_for(Launch { ends_with_run: true }).map(|(client, _)| client),
-                false => context.running_daemon(),
-            };
-            if let Ok(client) = client {
-                self.client = client;
-            }
-        }
+        let has_ended = self.is_over();
+        call_with_retry((&mut self.client, self.run, has_ended), context, call)
     }
 
     fn tell(&mut self, event: &Event, context: &mut Context) {
@@ -231,11 +260,8 @@ impl Watch<'_> {
     }
 
     fn stop(&mut self, context: &mut Context) -> Result<Ending, Failure> {
-        let reply = self.client.call::<StopRun>(&StopRunRequest {
-            what: self.run.to_string(),
-            tasks: Vec::new(),
-            grace_ms: None,
-        })?;
+        let request = StopRunRequest { what: self.run.to_string(), tasks: Vec::new(), grace_ms: None };
+        let reply = self.call_with_retry(context, |client| client.call::<StopRun>(&request))?;
         self.say(&format!("{} is told to stop; what is merged stays in its branch", reply.run), context);
         Ok(Ending::Signal(130))
     }
