@@ -105,8 +105,8 @@ pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
 
 /// Removes unfinished work trees that the last daemon left. Called before runs are taken up, which make work trees.
 async fn forget_unmade(place: &RootPaths) {
-    let repo = place.repo.clone();
-    match blocking(move || repo.worktrees_forget_incomplete().map_err(|error| error.failure())).await {
+    let (repo, base) = (place.repo.clone(), place.state.join("worktrees"));
+    match blocking(move || repo.worktrees_forget_incomplete(&base).map_err(|error| error.failure())).await {
         Ok(0) => {}
         Ok(forgotten) => tracing::info!(forgotten, "work trees that were never made are forgotten"),
         Err(error) => tracing::warn!(%error, "work trees that were never made stay registered"),

@@ -147,7 +147,7 @@ fn pruning_forgets_ours_and_leaves_the_users() {
 }
 
 #[test]
-fn what_a_killed_maker_left_without_a_place_is_forgotten_and_nothing_else() {
+fn what_a_killed_maker_left_is_removed_and_nothing_else() {
     let fixture = Fixture::new();
     let (repo, whole, _) = fixture.worktree("t1");
     let (_, half, _) = fixture.worktree("t2");
@@ -155,9 +155,18 @@ fn what_a_killed_maker_left_without_a_place_is_forgotten_and_nothing_else() {
     let (_, theirs, _) = fixture.worktree("t4");
     let admin = |name: &str| repo.common_dir().join("worktrees").join(name);
     let ours = "initializing by switchboard\n";
-    for name in ["t2", "t3"] {
+    // In the folder for work trees, what git makes is ours.
+    for (name, reason) in [("t2", ours), ("t3", "initializing\n")] {
+        fs::write(admin(name).join("locked"), reason).unwrap();
+    }
+    let at = repo.head_commit().unwrap();
+    let elsewhere = ["elsewhere", "elsewhere-gone"].map(|name| fixture.folder.path().join(name));
+    for path in &elsewhere {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        repo.worktree_add(path, name, &at, &[]).unwrap();
         fs::write(admin(name).join("locked"), ours).unwrap();
     }
+    fs::remove_dir_all(&elsewhere[1]).unwrap();
     for path in [gone.path(), theirs.path()] {
         fs::remove_dir_all(path).unwrap();
     }
@@ -166,13 +175,15 @@ fn what_a_killed_maker_left_without_a_place_is_forgotten_and_nothing_else() {
         fs::write(admin(name).join("locked"), reason).unwrap();
     }
 
-    assert_eq!(repo.worktrees_forget_incomplete().unwrap(), 2);
-    assert_eq!(repo.worktrees_forget_incomplete().unwrap(), 0);
+    assert_eq!(repo.worktrees_forget_incomplete(&fixture.base()).unwrap(), 4);
+    assert_eq!(repo.worktrees_forget_incomplete(&fixture.base()).unwrap(), 0);
 
-    let left: Vec<_> =
-        ["1.1", "git-makes", "locked-by-a-person", "t1", "t2", "t3", "t4"].map(|name| admin(name).exists()).into();
-    assert_eq!(left, [false, true, true, true, true, false, true]);
-    assert!(whole.path().join("a.txt").exists() && half.path().join("a.txt").exists());
+    let kept = ["git-makes", "locked-by-a-person", "t1", "t4", "elsewhere"];
+    let removed = ["1.1", "t2", "t3", "elsewhere-gone"];
+    assert_eq!(kept.map(|name| admin(name).exists()), [true; 5]);
+    assert_eq!(removed.map(|name| admin(name).exists()), [false; 4]);
+    assert!(whole.path().join("a.txt").exists() && elsewhere[0].join("a.txt").exists());
+    assert!(!half.path().exists());
 }
 
 #[test]

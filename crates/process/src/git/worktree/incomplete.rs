@@ -1,23 +1,25 @@
-//! Remains of a work tree whose maker was killed before git knew its path, or whose path is gone since: a locked administrative folder,
-//! which `git worktree prune` never removes.
+//! Remains of a work tree whose maker was killed: a locked administrative folder, which `git worktree prune` never removes, and often a folder
+//! with a part of the files.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{is_ours_in_the_making, place_of};
+use super::{Worktree, is_half_made, is_ours_in_the_making, place_of, real};
 use crate::git::repo::Repo;
 use crate::{Error, Result};
 
 // === impl Repo ===
 
 impl Repo {
-    /// Unregisters incomplete work trees of ours that have no path, and returns their number. None of ours may be in the making meanwhile;
-    /// those that git itself makes, or that are locked otherwise, are left alone.
+    /// Removes incomplete work trees of ours, and returns their number: those in `base`, with their folders, and those that we locked and
+    /// that have no folder. None of ours may be in the making meanwhile. Those that git makes elsewhere, or that are locked otherwise, are
+    /// left alone.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn worktrees_forget_incomplete(&self) -> Result<usize> {
+    pub fn worktrees_forget_incomplete(&self, base: &Path) -> Result<usize> {
+        let base = real(base)?;
         let folder = self.common_dir.join("worktrees");
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -25,14 +27,17 @@ impl Repo {
             Err(error) => return Err(Error::io(format!("read {}", folder.display()))(error)),
         };
         let mut forgotten = 0;
-        for admin in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|admin| is_incomplete(admin)) {
-            self.forget(&admin)?;
+        for admin in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|admin| is_half_made(admin)) {
+            let is_inside = |path: &Path| base.as_ref().is_some_and(|base| path != base && path.starts_with(base));
+            match place_of(&admin) {
+                Some(path) if is_inside(&path) => Worktree { repo: self.clone(), path, admin }.undo()?,
+                place if is_ours_in_the_making(&admin) && place.as_ref().is_none_or(|path| !path.exists()) => {
+                    self.forget(&admin)?;
+                }
+                Some(_) | None => continue,
+            }
             forgotten += 1;
         }
         Ok(forgotten)
     }
-}
-
-fn is_incomplete(admin: &Path) -> bool {
-    is_ours_in_the_making(admin) && place_of(admin).is_none_or(|place| !place.exists())
 }
