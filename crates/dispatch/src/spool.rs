@@ -81,17 +81,14 @@ fn read_once(folder: &Path, wanted: RequestedPart, most: u64, is_growing: bool) 
     let (asked, mut found) = match wanted {
         RequestedPart::From(from) => (from.min(total), range(&segments, from, most)?),
         RequestedPart::Part(OutputPart::Head) => (0, range(&segments, 0, most)?),
-        RequestedPart::Part(OutputPart::Tail) => {
-            let from = total.saturating_sub(most).max(first);
-            (from, last(&segments, from)?)
-        }
+        RequestedPart::Part(OutputPart::Tail) => last(&segments, total.saturating_sub(most).max(first))?,
         RequestedPart::Ends if kept <= most => (0, range(&segments, 0, most)?),
         RequestedPart::Ends => {
             let mut found = range(&segments, 0, most.div_ceil(2))?;
             if let Some(head) = found.last_mut() {
                 drop_half(head);
             }
-            found.extend(last(&segments, total.saturating_sub(most / 2))?);
+            found.extend(last(&segments, total.saturating_sub(most / 2))?.1);
             (0, found)
         }
     };
@@ -156,15 +153,17 @@ fn range(segments: &[Segment], from: u64, most: u64) -> std::io::Result<Vec<Byte
     Ok(found)
 }
 
-/// Reads everything from an offset on, which may be in the middle of a character.
-fn last(segments: &[Segment], from: u64) -> std::io::Result<Vec<Bytes>> {
+/// Reads everything from the first character at or after an offset; returns the offset of that.
+fn last(segments: &[Segment], from: u64) -> std::io::Result<(u64, Vec<Bytes>)> {
     let mut found = range(segments, from, u64::MAX)?;
+    let mut start = from;
     if let Some(first) = found.first_mut().filter(|first| first.offset == from && from > 0) {
         let half = first.bytes.iter().take(CHARACTER - 1).take_while(|byte| is_continuation(**byte)).count();
         first.bytes.drain(..half);
         first.offset += half as u64;
+        start = first.offset;
     }
-    Ok(found)
+    Ok((start, found))
 }
 
 /// Removes an incomplete character at the end.
@@ -293,6 +292,7 @@ mod tests {
             for wanted in [HEAD, TAIL, RequestedPart::Ends] {
                 let part = read(folder.path(), wanted, most, false).unwrap();
                 assert!(part.pieces.iter().all(|piece| !piece.text.contains('\u{fffd}')), "{most} {part:?}");
+                assert!(part.elided == 0 || wanted == RequestedPart::Ends, "nothing lies between: {most} {part:?}");
             }
         }
     }
