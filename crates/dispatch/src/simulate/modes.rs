@@ -162,7 +162,8 @@ async fn resume_without_room(daemon: &Dispatch, run: &RunId) -> Result<(), Strin
     let rows = daemon.world.store.read(&Query::table(RUNS)).map_err(|error| error.to_string())?;
     let waits = |row: &Row| row.get_text("state") == Some("running") && row.get_text("paused") == Some("disk");
     if rows.iter().any(waits) {
-        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        let request =
+            ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false, env: Vec::new() };
         // The part may have ended meanwhile.
         drop(daemon.resume_run(&request, &people::ann()?.name, None).await);
     }

@@ -3,7 +3,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 
 use switchboard_protocol::verb::run::{GetRunRequest, ResumeRunRequest, StartRunRequest};
-use switchboard_store::Batch;
+use switchboard_store::{Batch, Filter};
 
 use super::*;
 
