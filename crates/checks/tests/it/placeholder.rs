@@ -319,19 +319,29 @@ fn kinds_that_are_right_in_part_ask_a_person() {
         ("a.py", "def f():\n    return 'Not implemented'\n"),
         // A method that may be what subclasses owe.
         ("a.py", "class A:\n    def f(self):\n        raise NotImplementedError('Please implement this method')\n"),
-        ("a.py", "class A(B):\n    def f(self):\n        raise NotImplementedError('This method is not implemented')\n"),
+        (
+            "a.py",
+            "class A(B):\n    def f(self):\n        raise NotImplementedError('This method is not implemented')\n",
+        ),
         ("a.py", "class A(B):\n    def f(self):\n        raise NotImplementedError('MMR search not implemented')\n"),
         // The real code, in front of code that works.
         ("a.py", "x = 1\n# TODO(ann): add the real lookup\n"),
         ("a.js", "// TODO: replace with real API calls\nf();\n"),
         ("a.js", "// TODO: needs proper error handling\nf();\n"),
-        ("a.js", "function f(x) {\n  // TODO: replace with the real API call\n  const a = load(x);\n  return a.b;\n}\n"),
+        (
+            "a.js",
+            "function f(x) {\n  // TODO: replace with the real API call\n  const a = load(x);\n  return a.b;\n}\n",
+        ),
         // Behind the head of a block.
         ("a.js", "A.isSupported = function () { // TODO: only for some\n  return false;\n};\n"),
         ("a.py", "if f():\n    g()\nelse:  # FIXME: a stricter one\n    pass\n"),
     ] {
         let told = told(path, text);
-        assert_eq!(told.iter().map(|(severity, _)| *severity).collect::<Vec<_>>(), [Severity::Medium], "{path}: {text}");
+        assert_eq!(
+            told.iter().map(|(severity, _)| *severity).collect::<Vec<_>>(),
+            [Severity::Medium],
+            "{path}: {text}"
+        );
     }
     let scratch = Scratch::repository();
     scratch.write("a.py", "x = 1\n").commit();
