@@ -318,6 +318,7 @@ fn kinds_that_are_right_in_part_ask_a_person() {
         ("a.c", "static int parse_header(const char *text) { return 0; }\n"),
         ("a.py", "def f():\n    return 'Not implemented'\n"),
         // A method that may be what subclasses owe.
+        ("a.py", "class A:\n    def find(self):\n        raise NotImplementedError('not implemented')\n"),
         ("a.py", "class A:\n    def f(self):\n        raise NotImplementedError('Please implement this method')\n"),
         (
             "a.py",
@@ -325,7 +326,6 @@ fn kinds_that_are_right_in_part_ask_a_person() {
         ),
         ("a.py", "class A(B):\n    def f(self):\n        raise NotImplementedError('MMR search not implemented')\n"),
         // The real code, in front of code that works.
-        ("a.py", "x = 1\n# TODO(ann): add the real lookup\n"),
         ("a.js", "// TODO: replace with real API calls\nf();\n"),
         ("a.js", "// TODO: needs proper error handling\nf();\n"),
         (
@@ -353,7 +353,6 @@ fn kinds_that_are_right_in_part_ask_a_person() {
 fn remarks_about_a_language_a_value_or_a_platform_are_listed() {
     for (path, text) in [
         ("a.rs", "// (... rest parameters are only valid in function types\nfn f() {}\n"),
-        ("a.py", "# pipes, where get_terminal_size() returns a dummy value.\nf()\n"),
         ("a.stories.tsx", "const press = () => {\n  // In a real app: navigate('Home')\n};\n"),
         ("a.rs", "fn f() -> Option<u8> {\n    // XXX there's no such concept here.\n    None\n}\n"),
         ("a.go", "package a\n\nfunc F() {\n\t// XXX: later on\n}\n"),
@@ -408,6 +407,7 @@ fn sentences_and_shown_code_do_not_block() {
         ("a.rb", "#   class A\n#     # Your code here\n#   end\nA = 1\n"),
         ("a.go", "package a\n\n// to replace any code with a temporary placeholder.\nvar a = 1\n"),
         ("a.py", "# Add better logic here when a third one shows up.\n"),
+        ("a.py", "# pipes, where get_terminal_size() returns a dummy value.\nf()\n"),
         ("a.sh", "# Simulate that the server initially reports $2\n"),
         ("a.go", "package a\n\nfunc f(n N) { panic(\"escaping \" + n.String() + \" is unimplemented\") }\n"),
         (
@@ -541,7 +541,6 @@ fn what_describes_a_double_or_is_owed_by_others_does_not_block() {
     for (path, text) in [
         ("a.rs", "// Mock implementation\nstruct M;\n"),
         ("a.js", "// return a mock response for now\nf();\n"),
-        ("a.py", "class A:\n    def find(self):\n        raise NotImplementedError('not implemented')\n"),
         ("a.js", "class A { get() { throw new Error('not implemented'); } }\n"),
     ] {
         assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
@@ -592,7 +591,6 @@ fn what_others_override_and_what_a_manual_describes_does_not_block() {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }
     for (path, text) in [
-        ("a.rs", "impl T for A {\n    fn f(&self) -> u8 { panic!(\"not implemented\") }\n}\n"),
         ("a.rs", "fn f() { unimplemented!(\"shared memory is not yet there\") }\n"),
         ("a.js", "class Ab { get() { throw new Error('not implemented'); } }\nclass D extends Abc {}\n"),
         ("a.js", "// dummy implementations for now\nf();\n"),
