@@ -142,16 +142,16 @@ fn denied(own: &[(String, regex::bytes::Regex)], text: &[u8], comment: &Range<us
 fn finding(source: &Source, placeholder: &Placeholder, is_change: bool, seen: &mut Occurrences) -> Finding {
     let line = source.lines().line_of(placeholder.range.start);
     let is_new = source.touched().holds(line);
-    let may_block = match placeholder.weight {
-        Weight::Blocks => true,
-        Weight::BlocksInChange => is_change,
-        Weight::Note => false,
+    let severity = match placeholder.weight {
+        Weight::Blocks => Severity::High,
+        Weight::Asks if is_change => Severity::Medium,
+        Weight::Asks | Weight::Note => Severity::Low,
     };
     let what = source.lines().bytes(&source.text, line).trim_ascii();
     Finding {
         check: CheckName::PlaceholderScan,
         rule: placeholder.rule.clone().into_owned(),
-        severity: if may_block { Severity::Medium } else { Severity::Info },
+        severity,
         message: placeholder.what.to_owned(),
         remedy: "Write the code, or take the promise out.".into(),
         cwe: None,
@@ -159,7 +159,7 @@ fn finding(source: &Source, placeholder: &Placeholder, is_change: bool, seen: &m
         span: source.lines().span(&source.text, &placeholder.range),
         fingerprint: fingerprint(&placeholder.rule, &source.path, what, seen.next(&placeholder.rule, what)),
         is_new,
-        blocks: is_new && may_block,
+        blocks: is_new && severity == Severity::High,
         allowed: None,
         masked: None,
         excerpt: Some(redact(&String::from_utf8_lossy(&what[..what.len().min(2_000)])).chars().take(EXCERPT).collect()),

@@ -144,7 +144,10 @@ impl Counts {
         Self {
             blocking: count(|finding| finding.blocks),
             asking: count(|finding| {
-                let of_check = matches!(finding.check, CheckName::Secretscan | CheckName::TestIntegrity);
+                let of_check = matches!(
+                    finding.check,
+                    CheckName::Secretscan | CheckName::TestIntegrity | CheckName::PlaceholderScan
+                );
                 let may_ask = of_check && finding.severity == Severity::Medium;
                 may_ask && finding.is_new && finding.allowed.is_none()
             }),

@@ -49,7 +49,10 @@ pub const NEW_TESTS: &str = "new_tests";
 pub const REGISTRY: &[Gate] = &[
     gate("syntax_check", &["syntax"], GateKind::Check(CheckName::SyntaxCheck)),
     Gate { asks: true, ..gate("secretscan", &["secrets", "secret_scan"], GateKind::Check(CheckName::Secretscan)) },
-    gate("placeholder_scan", &["placeholder", "placeholders"], GateKind::Check(CheckName::PlaceholderScan)),
+    Gate {
+        asks: true,
+        ..gate("placeholder_scan", &["placeholder", "placeholders"], GateKind::Check(CheckName::PlaceholderScan))
+    },
     gate("todo_extract", &["todo"], GateKind::Check(CheckName::TodoExtract)),
     Gate { asks: true, ..gate(TEST_INTEGRITY, &["integrity"], GateKind::Check(CheckName::TestIntegrity)) },
     gate(NEW_TESTS, &[], GateKind::Check(CheckName::NewTests)),

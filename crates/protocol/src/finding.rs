@@ -112,8 +112,8 @@ impl FromStr for CheckName {
     }
 }
 
-/// Severity of a finding. For secrets, and for changes to tests, it decides the verdict: high and critical block, medium asks for a person's look
-/// ([`CheckVerdict::Warn`]), low is only listed.
+/// Severity of a finding. For secrets, placeholders and changes to tests it decides the verdict: high and critical block, medium asks for a
+/// person's look ([`CheckVerdict::Warn`]), low is only listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

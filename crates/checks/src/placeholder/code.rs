@@ -6,7 +6,7 @@ use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree};
 
 use super::found::{Placeholder, Weight};
-use super::words::{says_contract, says_unfinished};
+use super::words::{says_contract, says_to_come, says_unfinished};
 use super::{stub, test_double, text as strings, typed};
 use switchboard_syntax::tree::each_node_below;
 
@@ -150,7 +150,9 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
             // A constant that panics stops the build where something is missing.
             let is_default = above.iter().any(|outer| matches!(outer.kind(), "trait_item" | "const_item"));
             // A message that is put together tells of a value that is not handled.
-            let is_listed = is_default || bytes(node, text).contains(&b'{');
+            let is_listed = is_default
+                || bytes(node, text).contains(&b'{')
+                || (is_in_trait(above) && !says_to_come(bytes(node, text)));
             Some(throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))
         }
         _ => None,
@@ -382,8 +384,7 @@ fn of_ruby(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
     let is_bare = matches!(rest, b"" | b")" | b".new" | b".new)");
     let class = above.iter().rev().find(|outer| is_ruby_type(outer));
     let is_base = class.is_some_and(|class| is_ruby_base(*class, text));
-    let weight = if class.is_none() { Weight::Blocks } else { Weight::BlocksInChange };
-    (is_bare && !is_base).then(|| throw(node, weight.max(by_reach(above, text))))
+    (is_bare && !is_base).then(|| throw(node, by_reach(above, text)))
 }
 
 fn is_ruby_type(node: &Node<'_>) -> bool {

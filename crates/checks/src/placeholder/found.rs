@@ -8,8 +8,8 @@ use std::ops::Range;
 pub(super) enum Weight {
     /// It blocks where it is new.
     Blocks,
-    /// It blocks in a change; in code that is compared with nothing it is a note.
-    BlocksInChange,
+    /// Too often right to refuse it: in a change a person is asked; in code that is compared with nothing it is listed.
+    Asks,
     /// Listed only: finished code has it, too.
     Note,
 }

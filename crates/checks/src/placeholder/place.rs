@@ -108,6 +108,13 @@ pub(super) fn leaves_gap(range: &Range<usize>, tree: &Tree, text: &[u8]) -> bool
     !is_explained(comment) && next.map_or_else(|| ends_block(parent), |next| does_nothing(next, text))
 }
 
+/// Returns whether a mark stands behind the head of a block, on its line: there it is about the head.
+pub(super) fn is_behind_head(range: &Range<usize>, text: &[u8]) -> bool {
+    let line = text[..range.start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let signs = line.iter().rev().take_while(|byte| b"/*# \t".contains(byte)).count();
+    line[..line.len() - signs].last().is_some_and(|byte| b"{:".contains(byte))
+}
+
 /// Returns whether at most this many statements stand behind a comment in its block.
 pub(super) fn few_follow(range: &Range<usize>, tree: &Tree, most: usize) -> bool {
     let Some((comment, _)) = comment_of(range, tree) else { return true };

@@ -22,7 +22,7 @@ pub(super) const IDLE: [&str; 14] = [
     "pass", "visit",
 ];
 /// Beginnings of names that promise work, and so more than a constant.
-pub(super) const WORK: [&str; 40] = [
+const WORK: [&str; 40] = [
     "add",
     "aggregate",
     "analyze",
@@ -145,7 +145,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
     }
     let Some(body) = body else {
         // Only in Ruby is a body that is not there an empty one.
-        return (language == Language::Ruby).then(|| empty(node));
+        return (language == Language::Ruby).then(|| empty(node, &name));
     };
     if is_said_unused(node, text) {
         return None;
@@ -158,12 +158,11 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
     let statements: Vec<Node<'_>> = body.named_children(&mut body.walk()).filter(|node| !is_docstring(*node)).collect();
     match statements[..] {
         [] if body.named_child_count() == 0 && language != Language::Python && is_blank(body, text) => {
-            Some(empty(node))
+            Some(empty(node, &name))
         }
         [only] if shape.returns.contains(&only.kind()) || is_tail(only, language) => {
-            let promises = name.first().is_some_and(|word| WORK.iter().any(|work| word.starts_with(work)));
-            (promises && gives_dummy(only, text, &DUMMIES)).then(|| Placeholder {
-                weight: Weight::BlocksInChange,
+            (promises_work(&name) && gives_dummy(only, text, &DUMMIES)).then(|| Placeholder {
+                weight: Weight::Asks,
                 rule: "placeholder/code-stub-return".into(),
                 what: "the whole function gives back a dummy",
                 range: only.byte_range(),
@@ -186,10 +185,15 @@ pub(super) fn is_idle(name: &[String]) -> bool {
         || name.last().is_some_and(|word| word == "noop" || word == "nothing")
 }
 
-pub(super) fn empty(node: Node<'_>) -> Placeholder {
+/// Returns whether a name promises more than a constant or an empty body.
+pub(super) fn promises_work(name: &[String]) -> bool {
+    name.first().is_some_and(|word| WORK.iter().any(|work| word.starts_with(work)))
+}
+
+pub(super) fn empty(node: Node<'_>, name: &[String]) -> Placeholder {
     let what = "the whole function does nothing";
     Placeholder {
-        weight: Weight::BlocksInChange,
+        weight: if promises_work(name) { Weight::Asks } else { Weight::Note },
         rule: "placeholder/code-stub-body".into(),
         what,
         range: node.byte_range(),

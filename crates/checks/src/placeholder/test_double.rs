@@ -19,8 +19,10 @@ const FOLDERS: [&str; 15] = [
     "idlelib",
 ];
 /// Words of a file's name, or of a class, that say the same.
-const WORDS: [&str; 12] =
-    ["test", "tests", "doctest", "doctests", "spec", "mock", "mocks", "fake", "stub", "stubs", "dummy", "fixture"];
+const WORDS: [&str; 13] = [
+    "stories", "test", "tests", "doctest", "doctests", "spec", "mock", "mocks", "fake", "stub", "stubs", "dummy",
+    "fixture",
+];
 
 /// Returns whether a file holds tests or doubles.
 pub(super) fn is_file(path: &str) -> bool {

@@ -56,7 +56,7 @@ pub(super) fn of_string(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Opti
         return None;
     }
     let weight = if is_given_back(node, above) && GIVEN_BACK.is_match(content) {
-        Weight::BlocksInChange
+        Weight::Asks
     } else if ANYWHERE.is_match(content) {
         Weight::Note
     } else {

@@ -7,7 +7,7 @@ use switchboard_grammars::Language;
 use tree_sitter::Node;
 
 use super::found::{Placeholder, Weight};
-use super::stub::{DUMMIES, WORK, empty, gives_dummy, words};
+use super::stub::{DUMMIES, empty, gives_dummy, promises_work, words};
 
 /// Words before a body that say that somebody else asked for the function, may replace it, or that it is one of several.
 const BOUND: [&str; 9] =
@@ -65,15 +65,14 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
     }
     let function = function(node)?;
     let name = words(&text[function.name.byte_range()]);
-    let promises = name.first().is_some_and(|word| WORK.iter().any(|work| word.starts_with(work)));
-    if !promises || !function.parameters.iter().any(|parameter| is_meant(*parameter, text)) {
+    if !promises_work(&name) || !function.parameters.iter().any(|parameter| is_meant(*parameter, text)) {
         return None;
     }
     let head = &text[node.start_byte()..function.body.start_byte()];
     let reach = reach(head, above, text, language)?;
     let statements = statements(function.body)?;
     match statements[..] {
-        [] => (reach == Reach::Closed && is_blank(function.body, text)).then(|| empty(node)),
+        [] => (reach == Reach::Closed && is_blank(function.body, text)).then(|| empty(node, &name)),
         [only] => dummy(only, text, reach),
         _ => None,
     }
@@ -174,7 +173,7 @@ fn dummy(only: Node<'_>, text: &[u8], reach: Reach) -> Option<Placeholder> {
     let is_nothing = gives_dummy(only, text, &["null", "nil"]);
     let is_dummy = is_nothing || gives_dummy(only, text, &DUMMIES) || gives_dummy(only, text, &MORE_DUMMIES);
     (is_nothing || (reach == Reach::Closed && is_dummy)).then(|| Placeholder {
-        weight: Weight::BlocksInChange,
+        weight: Weight::Asks,
         rule: "placeholder/code-stub-return".into(),
         what: "the whole function gives back a dummy",
         range: only.byte_range(),

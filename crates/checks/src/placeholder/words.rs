@@ -28,7 +28,7 @@ const ELISIONS: &str = r"(?x)
 const PRETENCES: &str = r"(?x)
     \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\shere\b|here(?:\W*$|\W+(?:to|for|and|once|when)\b|[.,;:!]))
   | \bimplementation\s(?:goes\shere|here\slater)\b
-  | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?(?:\W*$|\s(?:for\snow|until|here)\b)
+  | (?:^\W*(?:(?:just|simply|for\snow),?\s)?(?:just\s|we\s)?|\bfor\snow,?\s(?:\w+\s){0,2})return(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?(?:\W*$|\s(?:for\snow|until|here)\b)
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:pretends?|fakes?)\b
   | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)(?:\W*$|[^\w\s]|\s(?:for|with|until|here|by|delays?|using|to)\b)
   | ^\W*(?:(?:todo|fixme|note)\b\W*)?(?:please\s)?(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere(?:\W*$|[.,;:!]|\W+(?:to|for|and)\b)
@@ -44,7 +44,6 @@ const STAND_INS: &str = r"(?x)
   | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)s?\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?for\snow(?:[^?\w]*$|[^?\w]\W*\w)
   | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?until\s\w+(?:[\s,;]|[.!]?\s*(?:\*/)?$)
   | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:logs?|prints?)(?:\s[^\s.,;:]+){0,4}\W*$
 ";
 
 /// Orders to write what a template left open, and what is returned or set for now. Finished code keeps such comments, so the place
@@ -53,7 +52,7 @@ const FILL_IN: &str = r"(?x)
     ^\W*implement\s(?:this\s)?(?:here\s)?later\b
   | \bimplement\s(?:goes\shere|here\slater)\b
   | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|me\s)in|fill\s(?:it\s)?in\slater|stub)\b[^\w:]*$
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)returns?(?:\s[^\s.,;:]+){0,4}\W*$
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:returns?|logs?|prints?)(?:\s[^\s.,;:]+){0,4}\W*$
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|sample)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:true|false|none|null|nil|success)\b(?:\W*$|[.,;:]|\s(?:and|as|because|for|here|since|so|to|until)\b)
   | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
@@ -78,6 +77,19 @@ enum Kind {
     StandIn,
     FillIn,
     Remark,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    const fn says(self) -> &'static str {
+        match self {
+            Self::Elision => "a comment stands for code that was left out",
+            Self::Pretence => "a comment says that the code is made up",
+            Self::StandIn | Self::FillIn => "a comment says that the code is a stand-in",
+            Self::Remark => "a comment speaks of code to come",
+        }
+    }
 }
 
 static PHRASES: LazyLock<[(Regex, Kind); 5]> = LazyLock::new(|| {
@@ -125,6 +137,7 @@ pub(crate) fn in_comment(
                 ["to be implemented", " here"].iter().any(|word| contains(hit.as_bytes(), word.as_bytes()));
             let is_hook = !is_elision && is_left_open && is_for_others(&text[..comment.start]);
             let is_note = is_remark
+                || (is_elision && names_syntax(hit.as_bytes()))
                 || (is_elision
                     && line[..hit.start()].iter().any(u8::is_ascii_alphabetic)
                     && goes_on_below(text, start + line.len(), &line[hit.end()..]))
@@ -142,12 +155,12 @@ pub(crate) fn in_comment(
                 (Kind::Elision | Kind::Pretence, _) | (_, None) => true,
             };
             let weight = if shows_it() { Weight::Blocks } else { Weight::Note };
-            Some((hit.range(), weight.max(least)))
+            Some((hit.range(), weight.max(least), kind.says()))
         });
-        found.extend(hit.map(|(range, weight)| Placeholder {
+        found.extend(hit.map(|(range, weight, what)| Placeholder {
             weight,
             rule: "placeholder/comment-text".into(),
-            what: "a comment stands where code should",
+            what,
             range: start + range.start..start + range.end,
         }));
         start += line.len();
@@ -163,6 +176,13 @@ fn goes_on_below(text: &[u8], below: usize, behind: &[u8]) -> bool {
     let marks = next.iter().take_while(|byte| b"#/*!-".contains(byte)).count();
     let words = next[marks..].trim_ascii_start();
     behind.trim_ascii().is_empty() && words.len() < next.len() && words.first().is_some_and(u8::is_ascii_lowercase)
+}
+
+/// `... rest parameters`: a part of a language.
+fn names_syntax(said: &[u8]) -> bool {
+    ["param", "element", "arg", "pattern", "operator", "propert"]
+        .iter()
+        .any(|word| contains(said, format!("rest {word}").as_bytes()))
 }
 
 /// `store a placeholder for now`: a value that the code fills in itself.
@@ -298,6 +318,13 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
         pattern(r"not (?:yet )?implemented|\bunimplemented\b|\btodo\b|implement (?:me|this)|to be implemented|\bstub\b")
     });
     MESSAGE.is_match(text) && !says_contract(text)
+}
+
+/// Returns whether a message says that what is missing is to come, or no more than an editor writes.
+pub(crate) fn says_to_come(text: &[u8]) -> bool {
+    [" yet", "todo", "implement me", "method not implemented", "function not implemented"]
+        .iter()
+        .any(|word| contains(text, word.as_bytes()))
 }
 
 /// Returns whether a message tells who has to do something, or that nobody is to come here.

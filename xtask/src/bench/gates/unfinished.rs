@@ -1,5 +1,5 @@
-//! Unfinished code planted into files from other projects: measures how much of it `placeholder_scan` blocks in a
-//! change.
+//! Unfinished code planted into files from other projects: measures how much of it `placeholder_scan` finds in a
+//! change, and how much of it blocks.
 //!
 //! Each form is in the language that it is written in; the names in it are drawn from the file. A blocking finding
 //! elsewhere in the change counts as wrong. Files that a tool has written are left out: the check blocks nothing in
@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -17,7 +18,6 @@ use super::half::is_in_half;
 use super::library::files;
 use super::mutate::Draw;
 use super::peers::Line;
-use super::score::Score;
 use super::session::{Session, findings};
 use super::setup::Bench;
 use crate::command::{command, output};
@@ -28,7 +28,7 @@ const COPIES: usize = 3;
 const SIZES: std::ops::Range<u64> = 400..40_000;
 
 /// The ending, and the lines to append to the file; `@` stands for a name, and `>` begins the line that is to be
-/// blocked.
+/// found.
 const FORMS: &[(&str, &str)] = &[
     ("py", "def @(items):\n    \"\"\"Adds them up.\"\"\"\n>    ..."),
     ("py", "def @(items):\n>    raise NotImplementedError"),
@@ -94,10 +94,10 @@ pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     let (mut planted, mut changes) = (BTreeMap::new(), Vec::new());
     for (number, (ending, form)) in FORMS.iter().enumerate() {
         for (copy, text) in corpus.texts(ending).iter().enumerate() {
-            let (lines, blocked) = lines(form, &name(text, &mut draw));
+            let (lines, told) = lines(form, &name(text, &mut draw));
             let text = format!("{}\n", text.trim_end());
             let path = format!("case-{number}-{copy}/src/unit.{ending}");
-            planted.insert((path.clone(), (text.lines().count() + 1 + blocked) as u64), *form);
+            planted.insert((path.clone(), (text.lines().count() + 1 + told) as u64), *form);
             fs::create_dir_all(root.join(&path).parent().unwrap_or(&root))?;
             fs::write(root.join(&path), &text)?;
             changes.push((path, format!("{text}\n{lines}\n")));
@@ -111,24 +111,69 @@ pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     for (path, text) in &changes {
         fs::write(root.join(path), text)?;
     }
-    let blocked = blocked(bench, &root)?;
-    let mut score = Score::default();
+    let told = told(bench, &root)?;
+    let mut counts = Counts::default();
     for (line, form) in &planted {
-        score.count(blocked.contains(line), true);
-        if bench.args.misses && !blocked.contains(line) {
-            bench.say(&format!("unfinished code missed: {}: {}", line.0, form.replace('\n', "⏎")));
+        counts.add(told.get(line).copied());
+        if bench.args.misses && told.get(line) != Some(&Told::Blocks) {
+            let how = if told.contains_key(line) { "does not block" } else { "missed" };
+            bench.say(&format!("unfinished code: {how}: {}: {}", line.0, form.replace('\n', "⏎")));
         }
     }
-    for (path, line) in blocked.iter().filter(|line| !planted.contains_key(*line)) {
-        score.count(true, false);
+    let wrong = told.iter().filter(|(line, told)| **told == Told::Blocks && !planted.contains_key(*line));
+    for ((path, line), _) in wrong {
+        counts.wrong += 1;
         bench.say(&format!("unfinished code told wrongly: {path}:{line}"));
     }
     let forms: BTreeSet<&str> = planted.values().copied().collect();
-    bench.say(&format!("unfinished code: {} of {} forms, {}", forms.len(), FORMS.len(), score.to_json()));
-    Ok(score.to_json())
+    bench.say(&format!("unfinished code: {} of {} forms, {}", forms.len(), FORMS.len(), counts.to_json()));
+    Ok(counts.to_json())
 }
 
-/// Fills a form with a name; also returns the number of the line that is to be blocked.
+/// How heavy a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Listed,
+    Asks,
+    Blocks,
+}
+
+/// Counts of planted code by how it was told, and of blocking findings elsewhere.
+#[derive(Debug, Default)]
+struct Counts {
+    planted: usize,
+    found: usize,
+    asks: usize,
+    blocks: usize,
+    wrong: usize,
+}
+
+// === impl Counts ===
+
+impl Counts {
+    /// Counts a planted line.
+    fn add(&mut self, told: Option<Told>) {
+        self.planted += 1;
+        self.found += usize::from(told.is_some());
+        self.asks += usize::from(told == Some(Told::Asks));
+        self.blocks += usize::from(told == Some(Told::Blocks));
+    }
+
+    fn to_json(&self) -> Value {
+        let share = |part: usize| (part as f64 / self.planted.max(1) as f64 * 10_000.0).round() / 10_000.0;
+        json!({
+            "planted": self.planted,
+            "found": self.found,
+            "asks": self.asks,
+            "blocks": self.blocks,
+            "wrong": self.wrong,
+            "found_share": share(self.found),
+            "blocks_share": share(self.blocks),
+        })
+    }
+}
+
+/// Fills a form with a name; also returns the number of the line that is to be found.
 fn lines(form: &str, name: &str) -> (String, usize) {
     let at = form.lines().position(|line| line.starts_with('>')).unwrap_or(0);
     let lines: Vec<String> =
@@ -190,13 +235,24 @@ fn take(all: &mut Vec<PathBuf>, ending: &str, seed: usize) -> Vec<String> {
     texts
 }
 
-fn blocked(bench: &Bench<'_>, root: &Path) -> anyhow::Result<BTreeSet<Line>> {
+/// Checks the change and returns the heaviest finding of each line.
+fn told(bench: &Bench<'_>, root: &Path) -> anyhow::Result<BTreeMap<Line, Told>> {
     let mut session = Session::start(&bench.binary, root)?;
     let request = json!({ "root": root, "base": { "rev": "HEAD" }, "only": ["placeholder_scan"] });
     let reply = session.ask(&request)?;
-    let blocks = findings(&reply).filter(|finding| finding["blocks"] == true);
-    let line = |finding: &Value| Some((finding["path"].as_str()?.to_owned(), finding["span"]["start_line"].as_u64()?));
-    Ok(blocks.filter_map(line).collect())
+    let mut lines = BTreeMap::new();
+    for finding in findings(&reply).filter(|finding| finding["is_new"] == true) {
+        let told = match (finding["blocks"] == true, finding["severity"].as_str()) {
+            (true, _) => Told::Blocks,
+            (false, Some("medium")) => Told::Asks,
+            (false, _) => Told::Listed,
+        };
+        let at = finding["path"].as_str().zip(finding["span"]["start_line"].as_u64());
+        let (path, line) = at.context("a finding without a place")?;
+        let heaviest = lines.entry((path.to_owned(), line)).or_insert(told);
+        *heaviest = told.max(*heaviest);
+    }
+    Ok(lines)
 }
 
 #[cfg(test)]
@@ -220,12 +276,23 @@ mod tests {
     }
 
     #[test]
-    fn every_form_marks_the_line_that_is_to_be_blocked_and_takes_a_name() {
+    fn every_form_marks_the_line_that_is_to_be_found_and_takes_a_name() {
         for (ending, form) in FORMS {
             let (text, at) = lines(form, "total");
 
             assert_eq!(form.lines().filter(|line| line.starts_with('>')).count(), 1, "{ending}: {form}");
             assert!(text.contains("total") && at > 0, "{ending}: {form}");
         }
+    }
+
+    #[test]
+    fn what_is_found_and_what_blocks_are_counted_apart() {
+        let mut counts = Counts::default();
+        [None, Some(Told::Listed), Some(Told::Asks), Some(Told::Blocks)].map(|told| counts.add(told));
+
+        let object = counts.to_json();
+
+        assert_eq!((&object["found"], &object["asks"], &object["blocks"]), (&json!(3), &json!(1), &json!(1)));
+        assert_eq!((&object["found_share"], &object["blocks_share"]), (&json!(0.75), &json!(0.25)));
     }
 }

@@ -3,7 +3,7 @@
 
 use tree_sitter::Node;
 
-use super::super::{stub, words::says_unfinished};
+use super::super::{stub, words::says_to_come, words::says_unfinished};
 use super::bytes;
 
 /// Words of the name of a class that others extend.
@@ -54,9 +54,7 @@ pub(super) fn is_of_member(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> b
     if above.iter().any(|outer| is_class(outer) && is_of_platform(*outer, text)) {
         return true;
     }
-    let thrown = bytes(node, text).to_ascii_lowercase();
-    let is_to_come = [" yet", "todo", "implement me", "method not implemented"];
-    if is_to_come.iter().any(|word| memchr::memmem::find(&thrown, word.as_bytes()).is_some()) {
+    if says_to_come(bytes(node, text)) {
         return false;
     }
     let is_function = |outer: &Node<'_>| ["function", "method", "arrow"].iter().any(|word| outer.kind().contains(word));

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::super::found::{Placeholder, Weight};
-use super::super::words::says_unfinished;
+use super::super::words::{says_to_come, says_unfinished};
 use super::super::{stub, test_double};
 use super::{bytes, message, throw};
 
@@ -39,11 +39,16 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
             || is_said_never_called(above.last().copied().filter(|_| is_decorated).unwrap_or(node), text)
             || is_put_together(words)
             || (has_docstring && speaks_of_others(*first, text))
-            || class.is_some_and(|class| names_what_is_lacking(*class, words))
             || class.is_some_and(|class| calls_itself(*class, node, text))
             || class.is_some_and(|class| overrides_several(*class, text))
             || class.is_some_and(|class| is_for_others(*class, node, words, text));
-        return Some(throw(*only, if is_contract { Weight::Note } else { Weight::Blocks }));
+        // In a class it is as often what subclasses owe, unless it says that it is to come.
+        let is_open = class.is_some() && !says_to_come(words);
+        return Some(match (is_contract, is_open) {
+            (true, _) => throw(*only, Weight::Note),
+            (false, true) => throw(*only, Weight::Asks),
+            (false, false) => throw(*only, Weight::Blocks),
+        });
     }
     if above.iter().any(|outer| is_for_types(*outer, text)) {
         return None;
@@ -70,12 +75,13 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
             && !is_handed_on(node, text)
             && promises_work(node, text)
     };
-    // A method may override one that does something by one that does nothing; types are written on one line.
-    let is_sure = is_ellipsis
-        && class.is_none_or(|class| class.child_by_field_name("superclasses").is_none())
-        && (has_docstring || only.start_position().row != node.start_position().row);
     (is_stub && !path.ends_with(".pyi") && !test_double::is_file(path)).then(|| Placeholder {
-        weight: if is_sure { Weight::Blocks } else { Weight::BlocksInChange },
+        // In a class it is mostly a hook, and what only passes may do so.
+        weight: match (has_docstring, class) {
+            (true, None) => Weight::Blocks,
+            (false, _) => Weight::Asks,
+            (true, Some(_)) => Weight::Note,
+        },
         rule: "placeholder/code-stub-body".into(),
         what: "the whole function does nothing",
         range: only.byte_range(),
@@ -85,8 +91,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
 /// Returns whether the name of a function promises work. Of nine others in published packages that only `pass`, eight were hooks of a
 /// framework or test data.
 fn promises_work(function: Node<'_>, text: &[u8]) -> bool {
-    let words = name(function, text).map(stub::words).unwrap_or_default();
-    words.first().is_some_and(|word| stub::WORK.iter().any(|work| word.starts_with(work)))
+    name(function, text).is_some_and(|name| stub::promises_work(&stub::words(name)))
 }
 
 fn name<'a>(function: Node<'_>, text: &'a [u8]) -> Option<&'a [u8]> {
@@ -109,18 +114,6 @@ fn is_said_never_called(function: Node<'_>, text: &[u8]) -> bool {
 fn calls_itself(class: Node<'_>, method: Node<'_>, text: &[u8]) -> bool {
     let call = [b"self.", name(method, text).unwrap_or_default(), b"("].concat();
     class.child_by_field_name("superclasses").is_some() && memchr::memmem::find(bytes(class, text), &call).is_some()
-}
-
-/// Returns whether a class that has a base says in a sentence what it lacks of it: `MMR search is not implemented`. That it is to come, or a message
-/// that says no more than an editor writes, is another thing.
-fn names_what_is_lacking(class: Node<'_>, words: &[u8]) -> bool {
-    let said = words.to_ascii_lowercase();
-    let has = |word: &str| memchr::memmem::find(&said, word.as_bytes()).is_some();
-    let is_to_come =
-        [" yet", "todo", "implement me", "method not", "function not", "this ", "stub"].iter().any(|word| has(word));
-    class.child_by_field_name("superclasses").is_some()
-        && !is_to_come
-        && said.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).count() >= 4
 }
 
 /// Returns whether a description speaks of those who override a method or extend its class.
