@@ -136,6 +136,13 @@ fn place(finding: &Finding) -> (&str, switchboard_protocol::finding::Span, &str)
     (&finding.path, finding.span, &finding.rule)
 }
 
+/// Returns true if a person should look at a finding, which does not block.
+pub(crate) fn asks(finding: &Finding) -> bool {
+    let of_check =
+        matches!(finding.check, CheckName::Secretscan | CheckName::TestIntegrity | CheckName::PlaceholderScan);
+    of_check && finding.severity == Severity::Medium && finding.is_new && finding.allowed.is_none()
+}
+
 // === impl Counts ===
 
 impl Counts {
@@ -143,14 +150,7 @@ impl Counts {
         let count = |want: fn(&Finding) -> bool| findings.iter().filter(|finding| want(finding)).count();
         Self {
             blocking: count(|finding| finding.blocks),
-            asking: count(|finding| {
-                let of_check = matches!(
-                    finding.check,
-                    CheckName::Secretscan | CheckName::TestIntegrity | CheckName::PlaceholderScan
-                );
-                let may_ask = of_check && finding.severity == Severity::Medium;
-                may_ask && finding.is_new && finding.allowed.is_none()
-            }),
+            asking: count(asks),
             new: count(|finding| finding.is_new && finding.allowed.is_none()),
             old: count(|finding| !finding.is_new && finding.allowed.is_none()),
             allowed: count(|finding| finding.allowed.is_some()),

@@ -11,6 +11,7 @@ use switchboard_protocol::verb::check::{PlaceholderScanReply, PlaceholderScanReq
 use super::arguments::{base, folder, globs, is_named, report, request};
 use crate::engine::Engine;
 use crate::placeholder::PlaceholderScan;
+use crate::report::asks;
 
 /// The largest program that a pattern may become.
 const PATTERN_BYTES: usize = 1 << 20;
@@ -29,10 +30,15 @@ pub(super) fn run(
     let (report, failures) = report(engine.look(&request, check).reply)?;
     let wanted = || report.findings.iter().filter(|finding| !is_named(&allowed, &finding.path));
     let findings: Vec<_> = wanted().filter(|found| found.blocks).map(finding).collect();
+    let asks: Vec<_> = wanted().filter(|found| asks(found)).map(finding).collect();
     let pre_existing = wanted().filter(|finding| !finding.is_new).count() as u64;
-    let is_all_left_out = report.verdict == CheckVerdict::Fail && findings.is_empty();
-    let verdict = if is_all_left_out { CheckVerdict::Pass } else { report.verdict };
-    Ok(PlaceholderScanReply { verdict, findings, summary: report.summary, pre_existing, failures })
+    // Files with allowed placeholders don't count.
+    let verdict = match report.verdict {
+        CheckVerdict::Fail | CheckVerdict::Warn if findings.is_empty() && asks.is_empty() => CheckVerdict::Pass,
+        CheckVerdict::Fail if findings.is_empty() => CheckVerdict::Warn,
+        other => other,
+    };
+    Ok(PlaceholderScanReply { verdict, findings, asks, summary: report.summary, pre_existing, failures })
 }
 
 fn pattern(text: String) -> Result<(String, Regex), Failure> {

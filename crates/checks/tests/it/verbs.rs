@@ -122,6 +122,21 @@ fn placeholder_scan_takes_named_files_as_a_change() {
 }
 
 #[test]
+fn placeholder_scan_lists_what_a_person_should_look_at_apart() {
+    let scratch = Scratch::plain();
+    scratch.write("a.py", "def save_user(user):\n    return None\n").write("b.rs", "fn f() -> u32 { todo!() }\n");
+
+    let asked = result(&scratch, "placeholder_scan", json!({ "files": ["a.py"] }));
+    let both = result(&scratch, "placeholder_scan", json!({ "files": ["a.py", "b.rs"] }));
+    let allowed = result(&scratch, "placeholder_scan", json!({ "files": ["a.py", "b.rs"], "allow_globs": ["*.rs"] }));
+
+    assert_eq!((&asked["verdict"], &asked["findings"]), (&json!("warn"), &json!([])));
+    assert_eq!(asked["asks"][0]["rule_id"], "placeholder/code-stub-return");
+    assert_eq!((both["verdict"].as_str(), both["asks"].as_array().unwrap().len()), (Some("fail"), 1));
+    assert_eq!((allowed["verdict"].as_str(), allowed["findings"].as_array().unwrap().len()), (Some("warn"), 0));
+}
+
+#[test]
 fn todo_extract_counts_by_priority_and_narrows_by_tag() {
     let scratch = Scratch::plain();
     scratch.write("a.rs", "// TODO: a\n// FIXME: b\n").write("lib/b.py", "# NOTE: c\n# XXX d\n");

@@ -187,8 +187,11 @@ pub struct PlaceholderScanRequest {
 pub struct PlaceholderScanReply {
     /// Verdict; `skip` if there was nothing to scan.
     pub verdict: CheckVerdict,
-    /// Findings.
+    /// Findings that block.
     pub findings: Vec<PlaceholderFinding>,
+    /// Findings that a person should look at; they don't block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<PlaceholderFinding>,
     /// One-sentence summary.
     pub summary: String,
     /// Number of places that the base had already.

@@ -288,7 +288,9 @@ mod tests {
     #[test]
     fn what_is_found_and_what_blocks_are_counted_apart() {
         let mut counts = Counts::default();
-        [None, Some(Told::Listed), Some(Told::Asks), Some(Told::Blocks)].map(|told| counts.add(told));
+        for told in [None, Some(Told::Listed), Some(Told::Asks), Some(Told::Blocks)] {
+            counts.add(told);
+        }
 
         let object = counts.to_json();
 
