@@ -186,7 +186,7 @@ fn set_up(manager: &Manager, path: &str, is_asked_for: bool) {
     let Manager { name, project: (file, text), lock: (lock, make), proof } = manager;
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", &format!("{path}:{}", var("PATH").unwrap_or_default()));
-    sandbox.write(".gitignore", "node_modules/\n.venv/\n.yarn/\n");
+    sandbox.write(".gitignore", "node_modules/\n.venv/\n.yarn/\n*.egg-info/\n");
     sandbox.write(file, text);
     let made = sandbox.run(["sh", "-c", make], &sandbox.root(), "");
     if made.code != 0 && !is_asked_for {

@@ -60,8 +60,10 @@ impl RootPaths {
         refuse_sudo(folder)?;
         let repo = Git::find(Env::plain())?.discover(folder)?;
         let root = repo.root().to_owned();
-        let state = identity::state_of(repo.common_dir(), &base("XDG_STATE_HOME", ".local/state")?, said)?;
-        private_folder(&state).map_err(|error| name_another_folder(&error))?;
+        let states = base("XDG_STATE_HOME", ".local/state")?;
+        let state = identity::state_of(repo.common_dir(), &states, said)
+            .and_then(|state| private_folder(&state).map(|()| state))
+            .map_err(|error| name_another_folder(error, &states))?;
         let socket = socket(&state)?;
         let settings = base("XDG_CONFIG_HOME", ".config")?;
         Ok(Self { project: root.join(FOLDER), repo, root, state, settings, socket })
@@ -126,11 +128,15 @@ impl RootPaths {
     }
 }
 
-/// Adds the remedy to a failure of the state folder, unless it has one.
-fn name_another_folder(error: &Error) -> Error {
-    let failure = error.to_failure();
-    let hint = "make it writable, or name another folder: XDG_STATE_HOME=/absolute/path";
-    if failure.hint.is_empty() { failure.hint(hint).into() } else { failure.into() }
+/// Adds the remedy to a failure that is about the folder of all states.
+fn name_another_folder(error: Error, states: &Path) -> Error {
+    if let Error::Io { path, .. } = &error
+        && Path::new(path).starts_with(states)
+    {
+        let hint = "make it writable, or name another folder: XDG_STATE_HOME=/absolute/path";
+        return error.to_failure().hint(hint).into();
+    }
+    error
 }
 
 /// Returns a base folder of the XDG specification with `switchboard` appended; relative values are ignored.

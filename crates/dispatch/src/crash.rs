@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to check that nothing is lost or done twice.
 
 /// The points, in the order in which a task and its cleanup pass them.
-pub const POINTS: [&str; 36] = [
+pub const POINTS: [&str; 37] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -39,6 +39,7 @@ pub const POINTS: [&str; 36] = [
     "hands-reported",
     "part-started",
     "person-asked",
+    "budget-set",
 ];
 
 /// Ends the process at once if this is the requested point.

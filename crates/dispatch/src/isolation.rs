@@ -186,7 +186,8 @@ pub(crate) fn sandbox(
         reach: Reach { network: narrowed(&choice.reach.network, hosts).0, ..choice.reach.clone() },
         read: [(&config.git_dir, !is_kept_out), (&config.binary, true)]
             .into_iter()
-            .filter_map(|(path, may_read)| may_read.then(|| text(path)))
+            .filter(|(_, may_read)| *may_read)
+            .map(|(path, _)| text(path))
             .collect(),
         closed: closed(config).iter().map(|path| text(path)).collect(),
         allow_unenforced: ctx.plan.unenforced,

@@ -33,10 +33,10 @@ pub(super) fn run(
     let asks: Vec<_> = wanted().filter(|found| asks(found)).map(finding).collect();
     let pre_existing = wanted().filter(|finding| !finding.is_new).count() as u64;
     // Files with allowed placeholders don't count.
-    let verdict = match report.verdict {
-        CheckVerdict::Fail | CheckVerdict::Warn if findings.is_empty() && asks.is_empty() => CheckVerdict::Pass,
-        CheckVerdict::Fail if findings.is_empty() => CheckVerdict::Warn,
-        other => other,
+    let verdict = match matches!(report.verdict, CheckVerdict::Fail | CheckVerdict::Warn) && findings.is_empty() {
+        true if asks.is_empty() => CheckVerdict::Pass,
+        true => CheckVerdict::Warn,
+        false => report.verdict,
     };
     Ok(PlaceholderScanReply { verdict, findings, asks, summary: report.summary, pre_existing, failures })
 }

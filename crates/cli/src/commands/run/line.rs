@@ -251,10 +251,10 @@ impl Printer {
             WorkerEvent::PauseChanged { state } => {
                 vec![out.paint(Tone::Notice, &format!("{} {}", self.head(task), paused(*state)))]
             }
-            WorkerEvent::Faulted { .. } if self.has_told(task, text) => Vec::new(),
             WorkerEvent::Faulted { code, .. } => {
-                let text = format!("{} {code}: {}", self.head(task), one_line(text, WIDTH));
-                vec![out.paint(Tone::Bad, &text)]
+                let why =
+                    if self.has_told(task, text) { String::new() } else { format!(": {}", one_line(text, WIDTH)) };
+                vec![out.paint(Tone::Bad, &format!("{} {code}{why}", self.head(task)))]
             }
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::SessionOpened { .. }

@@ -156,9 +156,9 @@ fn of_changes_of_the_same_size_the_cheapest_is_merged_and_an_unknown_cost_comes_
             }
             run.answer_checks(task, Verdict::Pass);
         }
-        let chosen = run.last.iter().find_map(|event| match event {
-            RunEvent::CandidateChosen { candidate, .. } => Some(candidate.to_string()),
-            _ => None,
+        let chosen = run.last.iter().find_map(|event| {
+            let RunEvent::CandidateChosen { candidate, .. } = event else { return None };
+            Some(candidate.to_string())
         });
         chosen.expect("a candidate is chosen")
     };
