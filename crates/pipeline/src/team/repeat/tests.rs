@@ -222,7 +222,8 @@ fn the_time_of_a_worker_that_waits_stands_still() {
         found.iter().map(|found| (found.kind, found.reaction)).collect::<Vec<_>>(),
         [(FindingKind::Minutes, Reaction::Stop)]
     );
-    assert_eq!(guard.due(), None, "it is found once");
+    assert!(guard.tick(Millis(60 * MINUTE)).is_empty(), "it is found once");
+    assert_eq!(guard.due(), Some(Millis(70 * MINUTE)), "the window of its delegation");
 }
 
 fn kinds(found: &[Finding]) -> Vec<FindingKind> {
