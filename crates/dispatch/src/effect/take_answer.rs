@@ -227,7 +227,7 @@ async fn written(ctx: &Ctx, given: AnswerContext<'_>, places: &Places) -> Result
     let (is_in_task_tree, is_kept_out) = (given.work.is_in_task_tree(), ctx.plan.is_kept_out(given.work));
     let changed = ctx.world.git(move |git| {
         if is_kept_out {
-            // Nothing there is git's.
+            // The folder is no work tree, so git can't list what was left in it.
             let has_files = git.worktree_bytes(&path)?.is_some_and(|bytes| bytes > 0);
             return Ok(if has_files { BTreeSet::from([PathBuf::from("its folder")]) } else { BTreeSet::new() });
         }
