@@ -232,7 +232,7 @@ impl Printer {
         }
     }
 
-    /// Returns true if the loss of a task's worker was already reported with this text.
+    /// Returns true if the loss of a task's worker was already reported in a line that holds this text.
     fn has_told(&self, task: &str, text: &str) -> bool {
         !text.is_empty() && self.lost.get(task).is_some_and(|reason| reason.contains(text))
     }
@@ -251,6 +251,7 @@ impl Printer {
             WorkerEvent::PauseChanged { state } => {
                 vec![out.paint(Tone::Notice, &format!("{} {}", self.head(task), paused(*state)))]
             }
+            WorkerEvent::Faulted { code, .. } if self.has_told(task, text) && self.has_told(task, code) => Vec::new(),
             WorkerEvent::Faulted { code, .. } => {
                 let why =
                     if self.has_told(task, text) { String::new() } else { format!(": {}", one_line(text, WIDTH)) };
@@ -496,7 +497,7 @@ impl Printer {
                 vec![out.paint(Tone::Bad, &format!("{head} can't start: {root} did not make it"))]
             }
             RunEvent::WorkerLost { reason, .. } => {
-                let what = format!("{head} was lost: {}", one_line(&reason, WIDTH));
+                let what = format!("{head} was lost: {}", line_with_code(&reason));
                 self.lost.insert(task, reason);
                 vec![out.paint(Tone::Bad, &what)]
             }
@@ -560,6 +561,16 @@ impl Printer {
                 list.map(|list| format!("{head} checklist: {}", one_line(&list, WIDTH * 2))).into_iter().collect()
             }
         }
+    }
+}
+
+/// Formats a reason as one line; a long one is cut before the code at its end, as in "it can't be reached [agent.lost]".
+fn line_with_code(reason: &str) -> String {
+    match reason.rsplit_once(" [") {
+        Some((what, code)) if code.ends_with(']') && !code.contains(char::is_whitespace) => {
+            format!("{} [{code}", one_line(what, WIDTH))
+        }
+        _ => one_line(reason, WIDTH),
     }
 }
 
