@@ -343,6 +343,16 @@ fn sudo_in_a_users_repository_is_refused_and_leaves_nothing_there() {
     assert_eq!(refused["code"], "io.foreign-owner");
     assert!(!sandbox.root().join(".switchboard").exists());
     assert!(!sandbox.root().join(".git/switchboard-root-id").exists());
+    let refused = sandbox.switchboard(&["mcp", "install", "claude", "--json"]).ends_with(2).failure();
+    assert_eq!(refused["code"], "io.foreign-owner");
+    assert!(!sandbox.root().join(".mcp.json").exists());
+    // `sudo` may keep the user's HOME.
+    let home = sandbox.folder().join("home");
+    chown(&home, Some(1000), None).unwrap();
+    sandbox.write("one.py", "print(1)\n");
+    sandbox.switchboard(&["check", "one.py"]).ends_with(0);
+    assert!(std::fs::read_dir(&home).unwrap().next().is_none(), "a file of root's in the user's home");
+    chown(&home, Some(0), None).unwrap();
     chown(sandbox.root(), Some(0), None).unwrap();
     sandbox.unset("SUDO_UID");
 }
