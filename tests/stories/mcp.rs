@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::held_calls::{Client, runtime};
 use super::sandbox::{Done, Sandbox};
 
 fn initialize() -> Value {
@@ -156,6 +157,31 @@ fn a_name_in_use_is_its_programs_until_a_person_takes_it_away() {
     assert_ne!(answer(&done, 1)["result"]["isError"], true, "{}", done.out);
     drop(guard);
     runtime.block_on(holder.terminate(std::time::Duration::from_secs(2)));
+}
+
+#[test]
+fn a_name_that_a_person_took_away_is_one_agents_only() {
+    let sandbox = Sandbox::new();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    runtime().block_on(async {
+        let mut ada = Client::open_as(&sandbox, "ada").await;
+        sandbox.call(&["register_agent", "name=ada"]);
+        let eve = Client::open_as(&sandbox, "ada").await;
+        let mail = json!({ "recipient": "bob", "payload": "from the first" });
+
+        ada.ask(2, "send_message", &mail).await;
+        let refused = ada.line().await.to_string();
+        assert!(refused.contains("bus.name-taken"), "two agents have one name: {refused}");
+        ada.ask(3, "check_inbox", &json!({})).await;
+        assert!(ada.line().await.to_string().contains("bus.name-taken"));
+
+        ada.ask(4, "register_agent", &json!({ "name": "ada two" })).await;
+        assert_ne!(ada.line().await["result"]["isError"], true);
+        ada.ask(5, "send_message", &mail).await;
+        assert_ne!(ada.line().await["result"]["isError"], true);
+        ada.close().await;
+        eve.close().await;
+    });
 }
 
 #[test]

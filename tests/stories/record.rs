@@ -62,6 +62,18 @@ fn a_backup_is_made_while_the_daemon_works_and_put_back_when_it_does_not() {
 }
 
 #[test]
+fn a_file_that_is_no_export_is_named_as_one_and_has_no_head() {
+    let sandbox = Sandbox::new();
+    for (name, text) in [("garbage", "one\n"), ("empty", "")] {
+        sandbox.write(name, text);
+
+        let done = sandbox.switchboard(&["verify", name]).ends_with(1).says("this is no export of a record");
+
+        assert!(!done.out.contains("head"), "{}", done.out);
+    }
+}
+
+#[test]
 fn a_damaged_record_is_named_by_doctor_and_verify_without_a_daemon() {
     let sandbox = Sandbox::new();
     sent(&sandbox, &["first message", "second message"]);

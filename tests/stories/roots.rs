@@ -3,10 +3,12 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
+use switchboard_process::fingerprint::Fingerprint;
 
-use super::sandbox::{BINARY, Done, Sandbox};
+use super::sandbox::{BINARY, Done, Sandbox, within};
 
 /// Runs a command in another folder than the repository.
 fn at(sandbox: &Sandbox, folder: &Path, args: &[&str]) -> Done {
@@ -343,6 +345,16 @@ fn sudo_in_a_users_repository_is_refused_and_leaves_nothing_there() {
     assert_eq!(refused["code"], "io.foreign-owner");
     assert!(!sandbox.root().join(".switchboard").exists());
     assert!(!sandbox.root().join(".git/switchboard-root-id").exists());
+    let refused = sandbox.switchboard(&["mcp", "install", "claude", "--json"]).ends_with(2).failure();
+    assert_eq!(refused["code"], "io.foreign-owner");
+    assert!(!sandbox.root().join(".mcp.json").exists());
+    // `sudo` may keep the user's HOME.
+    let home = sandbox.folder().join("home");
+    chown(&home, Some(1000), None).unwrap();
+    sandbox.write("one.py", "print(1)\n");
+    sandbox.switchboard(&["check", "one.py"]).ends_with(0);
+    assert!(std::fs::read_dir(&home).unwrap().next().is_none(), "a file of root's in the user's home");
+    chown(&home, Some(0), None).unwrap();
     chown(sandbox.root(), Some(0), None).unwrap();
     sandbox.unset("SUDO_UID");
 }
@@ -380,4 +392,36 @@ fn an_export_is_a_new_file_that_only_its_owner_reads() {
     assert!(!sandbox.folder().join("nowhere").exists());
     assert_eq!(fresh.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fresh.metadata().unwrap().uid(), rustix::process::geteuid().as_raw());
+}
+
+fn daemon(pid: i64) -> Fingerprint {
+    Fingerprint::of(u32::try_from(pid).unwrap()).unwrap()
+}
+
+#[test]
+fn a_daemon_whose_state_was_deleted_ends_and_leaves_the_next_one_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let first = daemon(pid(sandbox.switchboard(&["status", "--json"])));
+    fs::remove_dir_all(sandbox.folder().join("state")).unwrap();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let second = pid(sandbox.switchboard(&["status", "--json"]));
+
+    assert!(within(Duration::from_secs(60), || !first.is_alive()), "it goes on without its record");
+
+    assert_ne!(i64::from(first.pid), second);
+    assert_eq!(pid(sandbox.switchboard(&["status", "--json"])), second);
+}
+
+#[test]
+fn a_daemon_whose_repository_was_deleted_ends() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.folder().join("other");
+    sandbox.run(["cp", "-r", "repo", "other"], sandbox.folder(), "").ends_with(0);
+    at(&sandbox, &other, &["up", "--detach", "--yes"]).ends_with(0);
+    let daemon = daemon(pid(at(&sandbox, &other, &["status", "--json"])));
+
+    fs::remove_dir_all(&other).unwrap();
+
+    assert!(within(Duration::from_secs(60), || !daemon.is_alive()), "it goes on without its repository");
 }

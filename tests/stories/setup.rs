@@ -52,6 +52,28 @@ fn a_set_up_runs_in_each_new_tree_before_its_worker_and_its_gates() {
 }
 
 #[test]
+fn a_set_up_has_the_proxies_of_the_command_that_started_the_run() {
+    let mut sandbox = repository();
+    sandbox.set("HTTPS_PROXY", "http://user:word@proxy.example:3128");
+    sandbox.set("no_proxy", "localhost");
+    sandbox.set("OTHER_KEY", "secret");
+    let setup = "mkdir deps && env > deps/env";
+    let out = |name: &str| sandbox.folder().join(name);
+    let line = format!("cp deps/env {}; env > {}; echo > one.txt", out("set-up").display(), out("worker").display());
+    let plan = trusted(&sandbox, &json!({ "setup": setup }), &[&line]);
+
+    sandbox.switchboard(&["run", &plan, "--yes", "--merge"]).ends_with(0);
+
+    let env = std::fs::read_to_string(out("set-up")).unwrap();
+    assert!(env.contains("HTTPS_PROXY=http://user:word@proxy.example:3128\n"), "{env}");
+    assert!(env.contains("no_proxy=localhost\n") && !env.contains("OTHER_KEY"), "{env}");
+    assert!(!std::fs::read_to_string(out("worker")).unwrap().contains("PROXY"), "a worker's command has none");
+    let record = out("export");
+    sandbox.call(&["export_log", &format!("path={}", record.display())]);
+    assert!(!std::fs::read_to_string(record).unwrap().contains("user:word"), "the password is in the record");
+}
+
+#[test]
 fn a_set_up_that_fails_is_said_and_spends_no_attempt() {
     let sandbox = repository();
     let mended = sandbox.folder().join("mended");

@@ -6,10 +6,6 @@ use switchboard_protocol::isolation::Tool;
 /// Name of the scripted agent.
 pub const SCRIPTED: &str = "scripted";
 
-/// Variables of a proxy that every known agent may inherit, in both spellings: programs differ in which one they read.
-pub const PROXIES: &[&str] =
-    &["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "http_proxy", "https_proxy", "no_proxy"];
-
 /// A known agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
@@ -27,7 +23,7 @@ pub struct Known {
     pub tested: &'static str,
     /// How a person logs in: a command that the programs of `argv` bring along, as `install` installs no other one.
     pub login: &'static str,
-    /// Variables that the agent may inherit besides the plain ones and [`PROXIES`]: its keys and its settings.
+    /// Variables that the agent may inherit besides the plain ones and [`PROXIES`](switchboard_process::env::PROXIES): its keys and its settings.
     pub env: &'static [&'static str],
     /// Variables that are set for the agent unless the user has set them.
     pub set: &'static [(&'static str, &'static str)],

@@ -214,19 +214,22 @@ fn check_holder(call: &Call, said: &Registered, before: Option<&roster::Entry>) 
     let is_own = |holder: &Process| call.caller.is_person() || call.caller.program.as_ref() == Some(holder);
     match holder.filter(|holder| !is_own(holder) && (call.is_alive.0)(holder)) {
         None => Ok(()),
-        Some(holder) => {
-            let (whose, own) = match holder.is_token() {
-                true => ("that is connected over HTTP".to_owned(), "send the token that you were given, or "),
-                false => (format!("of process {}, which runs", holder.pid), ""),
-            };
-            let what = format!("{} is the name of an agent {whose}", said.name);
-            let hint = format!(
-                "{own}take another name; a person frees it: switchboard call register_agent name={:?}",
-                said.name.as_str()
-            );
-            refuse(Failure::new("bus.name-taken", what).hint(hint))
-        }
+        Some(holder) => refuse(name_taken(&said.name, holder)),
     }
+}
+
+/// Returns the refusal of a name that belongs to another program.
+#[must_use]
+pub fn name_taken(name: &AgentName, holder: &Process) -> Failure {
+    let (whose, own) = match holder.is_token() {
+        true => ("that is connected over HTTP".to_owned(), "send the token that you were given, or "),
+        false => (format!("of process {}, which runs", holder.pid), ""),
+    };
+    let hint = format!(
+        "{own}take another name with register_agent; a person frees it: switchboard call register_agent name={:?}",
+        name.as_str()
+    );
+    Failure::new("bus.name-taken", format!("{name} is the name of an agent {whose}")).hint(hint)
 }
 
 /// Returns the event, if every word is short and plain and all of them fit into one event.

@@ -59,6 +59,16 @@ pub fn held_by(store: &Store, program: &Process) -> Result<Option<AgentName>, Er
     Ok(newest.map(|agent| agent.name))
 }
 
+/// Returns the program to which an agent's name belongs; `None` if the name is free or a terminal's.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn holder(store: &Store, name: &AgentName) -> Result<Option<Process>, Error> {
+    let entry = entry(store, name)?;
+    let entry = entry.filter(|entry| !entry.agent.has_left && entry.agent.kind != AgentKind::Terminal);
+    Ok(entry.and_then(|entry| entry.holder))
+}
+
 /// Returns true if the program holds the entry. A terminal is identified by its own process, not by the program that
 /// registers it.
 fn is_held(entry: &Entry, program: &Process) -> bool {

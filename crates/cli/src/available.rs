@@ -9,6 +9,7 @@ use std::path::Path;
 use switchboard_agents::catalog::{self, Known};
 use switchboard_daemon::trust::{Commands, Pins};
 use switchboard_daemon::{FOLDER, NamedFolder};
+use switchboard_process::env::PROXIES;
 use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
@@ -192,7 +193,7 @@ impl Available {
 
 fn of_catalog(name: &AgentName, known: &Known, context: &Context) -> Result<AgentChoice, Failure> {
     present(name, &known.driver(), known.install, context)?;
-    let env = with_defaults(inherited(&[known.env, catalog::PROXIES].concat(), context), known.set);
+    let env = with_defaults(inherited(&[known.env, PROXIES].concat(), context), known.set);
     let home = known.home.iter().map(|path| (*path).to_owned()).collect();
     let owned = |text: &&str| (*text).to_owned();
     Ok(AgentChoice {

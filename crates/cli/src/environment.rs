@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use switchboard_daemon::RootPaths;
+use switchboard_process::env::PROXIES;
 
 /// Environment as it was when the command began.
 #[derive(Debug, Clone, Default)]
@@ -78,6 +79,12 @@ impl Environment {
     /// Returns the state folder: one subfolder for each repository, and the list of what the user trusts.
     pub(crate) fn state_folder(&self) -> Option<PathBuf> {
         self.xdg("XDG_STATE_HOME", ".local/state")
+    }
+
+    /// Returns the variables of a proxy, as name and value.
+    pub(crate) fn proxies(&self) -> Vec<(String, String)> {
+        let value = |name: &&str| Some(((*name).to_owned(), self.variable(name)?.to_owned()));
+        PROXIES.iter().filter_map(value).collect()
     }
 
     /// Returns the cache folder, for data that can be recomputed.

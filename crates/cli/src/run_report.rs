@@ -69,7 +69,9 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     }
     out.line("");
     out.line(format!("messages: {} sent, {} acknowledged", run.messages_sent, run.messages_acked));
-    let used = [money(summary.micro_usd), tokens(summary.input_tokens, summary.output_tokens)];
+    let estimated = summary.estimated_micro_usd.filter(|micro_usd| *micro_usd > 0);
+    let estimated = money(estimated).map(|money| format!("{money} estimated"));
+    let used = [money(summary.micro_usd), estimated, tokens(summary.input_tokens, summary.output_tokens)];
     let used: Vec<_> = used.into_iter().flatten().collect();
     if !used.is_empty() {
         out.line(format!("used: {}", used.join(", ")));

@@ -52,9 +52,17 @@ impl Used {
     }
 
     /// Returns true if a token was used lately.
-    pub(crate) fn is_alive(&self, program: &Process) -> bool {
+    fn is_alive(&self, program: &Process) -> bool {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(&program.start).is_some_and(|at| at.elapsed() < NAME_RETENTION)
+    }
+
+    /// Returns true if the holder of a name is still there: its process runs, or its token was used lately.
+    pub(crate) fn is_there(&self, holder: &Process) -> bool {
+        match holder.is_token() {
+            true => self.is_alive(holder),
+            false => crate::expiry::is_alive(holder),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Start of the daemon, in order, and its end.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use switchboard_bus::{LeaseBook, Uptime};
 use switchboard_dispatch::{Config, Dispatch, Others, ReadLimits, ReadWorktrees, Trust};
 use switchboard_policy::{Bundle, Policy};
 use switchboard_process::env::{Env, var};
+use switchboard_process::lock::Lock;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::WorkerLimits;
 use switchboard_store::{Clock, Store};
@@ -33,8 +35,9 @@ pub(crate) const WORKERS: usize = 2;
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
 
-/// Maximum and minimum sleep between two checks whether the daemon is still needed.
-const CHECK_INTERVAL: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(50));
+/// Maximum and minimum sleep between two checks whether the daemon is still needed. The maximum is how long one outlives
+/// its deleted folders.
+const CHECK_INTERVAL: (Duration, Duration) = (Duration::from_secs(10), Duration::from_millis(50));
 
 /// How long after its last run and last call a daemon ends that was started for a run.
 const AFTER_RUN: Duration = Duration::from_millis(1500);
@@ -65,7 +68,7 @@ impl Default for Options {
 /// Why the daemon has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// A caller asked for it, it was idle, or its store failed.
+    /// A caller asked for it, it was idle, its store failed, or its folders were deleted.
     Asked {
         /// True if workers are left running.
         keep_workers: bool,
@@ -204,7 +207,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     place.set_at_rest(false);
     tracing::info!(pid = info.pid, port = info.port, root = %place.root.display(), "ready");
 
-    let ended = life(&verbs, &dispatch, options, inbox).await;
+    let ended = life(&verbs, &dispatch, &lock, options, inbox).await;
     let is_at_rest = *dispatch.live_runs().borrow() == 0;
     if ended != (Ended::Asked { keep_workers: true }) {
         dispatch.stop_workers(STOP_WORKERS).await;
@@ -220,12 +223,20 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     for task in [serving, serving_http, sweeping, resting, keeping, ageing, expiring] {
         ends(task).await;
     }
-    remove_socket(&place);
+    // Another state folder of the same name belongs to another daemon.
+    let is_ours = lock.is_in_place();
+    if is_ours {
+        remove_socket(&place);
+    }
     denials.flush(&store).await;
     drop(verbs);
-    crate::record::note_head(&place, &store, false);
+    if is_ours {
+        crate::record::note_head(&place, &store, false);
+    }
     store.close();
-    place.set_at_rest(is_at_rest);
+    if is_ours {
+        place.set_at_rest(is_at_rest);
+    }
     drop(lock);
     Ok(ended)
 }
@@ -314,7 +325,13 @@ fn remove_socket(place: &RootPaths) {
 }
 
 /// Waits for the reason to end the daemon.
-async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mpsc::Receiver<Ask>) -> Ended {
+async fn life(
+    verbs: &Verbs,
+    dispatch: &Dispatch,
+    lock: &Lock,
+    options: Options,
+    mut asks: mpsc::Receiver<Ask>,
+) -> Ended {
     const KEPT: Ended = Ended::Asked { keep_workers: true };
     let mut ends_with_run = options.ends_with_run;
     let mut had_run = false;
@@ -367,6 +384,11 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             tracing::error!(%error, "the store does not write any more; the daemon ends");
             return KEPT;
         }
+        if !lock.is_in_place() || is_gone(verbs.place.repo.common_dir()) {
+            // No later daemon could adopt the workers.
+            tracing::error!("the state folder or the repository is gone; the daemon ends with its workers");
+            return Ended::Asked { keep_workers: false };
+        }
         let live = *dispatch.live_runs().borrow() > 0;
         had_run |= live;
         if live {
@@ -387,6 +409,11 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             .map_or(CHECK_INTERVAL.0, |limit| limit.saturating_sub(idle))
             .clamp(CHECK_INTERVAL.1, CHECK_INTERVAL.0);
     }
+}
+
+/// Returns true if a folder was deleted; false if it can't be looked at.
+fn is_gone(folder: &Path) -> bool {
+    matches!(folder.try_exists(), Ok(false))
 }
 
 /// Signals that the daemon handles: two end it, one reports the end of a child.

@@ -27,12 +27,35 @@ pub(crate) struct Bound(Mutex<HashMap<(u32, u64), Option<AgentName>>>);
 // === impl Bound ===
 
 impl Bound {
-    /// Returns the caller under the name that its program has registered.
+    /// Returns the caller of a verb under the name that its program has registered. `is_alive` checks whether the program
+    /// of another agent still runs.
     ///
     /// # Errors
-    /// When the roster can't be read.
-    pub(crate) fn named(&self, store: &Store, caller: Caller) -> Result<Caller, Failure> {
-        let (CallerKind::Agent, Some(program)) = (&caller.kind, &caller.program) else { return Ok(caller) };
+    /// `bus.name-taken` if the caller claims a name that another program has; a failure to read the roster.
+    pub(crate) fn named(
+        &self,
+        store: &Store,
+        verb: &str,
+        caller: Caller,
+        is_alive: impl Fn(&Process) -> bool,
+    ) -> Result<Caller, Failure> {
+        if caller.kind != CallerKind::Agent {
+            return Ok(caller);
+        }
+        let caller = self.registered(store, caller)?;
+        // A caller without a name of its own is about to get one.
+        if names_its_caller(verb) {
+            return Ok(caller);
+        }
+        let holder = switchboard_bus::holder(store, &caller.name)?;
+        match holder.filter(|holder| caller.program.as_ref() != Some(holder) && is_alive(holder)) {
+            None => Ok(caller),
+            Some(holder) => Err(switchboard_bus::name_taken(&caller.name, &holder)),
+        }
+    }
+
+    fn registered(&self, store: &Store, caller: Caller) -> Result<Caller, Failure> {
+        let Some(program) = &caller.program else { return Ok(caller) };
         // A program may hold several names; a connection that claims one of them acts under it.
         if switchboard_bus::holds(store, &caller.name, program)? {
             return Ok(caller);

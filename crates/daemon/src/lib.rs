@@ -40,7 +40,7 @@ pub use boot::{Ended, Options, ReadSettings, serve};
 pub use error::Error;
 pub use launch::{Launch, is_below_a_worker, launch, wait_for_start};
 pub use owner::Owner;
-pub use place::{Adoption, RootPaths, belongs};
+pub use place::{Adoption, RootPaths, belongs, refuse_foreign_owner};
 pub use project::{FOLDER, ServerInfo, unsafe_folder};
 pub use record::{
     Checked, RestoredStore, accept_loss, backup_store, restore_store, sign_store, verify_export, verify_store,

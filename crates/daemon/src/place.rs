@@ -151,17 +151,28 @@ fn base(variable: &str, below_home: &str) -> Result<PathBuf, Error> {
     })
 }
 
-/// Rejects a command under `sudo` in another user's repository: that user could not change the files it would leave.
+/// Rejects a command under `sudo` in another user's repository.
 fn refuse_sudo(folder: &Path) -> Result<(), Error> {
     // Checked before git is asked, which also refuses, but with its own message.
     let Some(root) = folder.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(()) };
-    let owner = root.metadata().map_err(io(root))?.uid();
+    refuse_foreign_owner(root, "this repository").map_err(Error::from)
+}
+
+/// Rejects writing below a folder of another user under `sudo`: that user could not change the files it would leave.
+///
+/// # Errors
+/// `io.foreign-owner` if `sudo` or `doas` runs the command and the nearest folder that exists belongs to another user.
+pub fn refuse_foreign_owner(path: &Path, called: &str) -> Result<(), Failure> {
     let own = rustix::process::geteuid().as_raw();
-    if owner == own || (var("SUDO_UID").is_none() && var("DOAS_USER").is_none()) {
-        return Ok(());
+    let found = path.ancestors().find_map(|path| Some((path, path.metadata().ok()?.uid())));
+    let is_sudo = || var("SUDO_UID").is_some() || var("DOAS_USER").is_some();
+    match found.filter(|(_, owner)| *owner != own && is_sudo()) {
+        None => Ok(()),
+        Some((path, owner)) => {
+            let what = format!("{called} belongs to user {owner}, and the command runs as user {own}");
+            Err(Failure::new("io.foreign-owner", what).at(path.display().to_string()).hint("run it without sudo"))
+        }
     }
-    let what = format!("this repository belongs to user {owner}, and the command runs as user {own}");
-    Err(Failure::new("io.foreign-owner", what).at(root.display().to_string()).hint("run it without sudo").into())
 }
 
 /// Returns the socket's path in the state folder, or, if that is too long, in a folder of the user's own below `/tmp`.

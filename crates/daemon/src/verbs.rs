@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use switchboard_dispatch::{Dispatch, WorkerIdentity};
 use switchboard_policy::{Decision, Input, Policy, Verdict, name_in};
+use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest};
@@ -96,7 +97,8 @@ impl Invoke for Verbs {
                 self.resolve_addresses(&mut call.args).await?;
             }
             self.tokens.note(&call.caller);
-            let caller = self.bound.named(&self.store, without_authority(call.caller))?;
+            let is_alive = |program: &Process| self.tokens.is_there(program);
+            let caller = self.bound.named(&self.store, &call.verb, without_authority(call.caller), is_alive)?;
             let call = Call { caller, ..call };
             let decision = self.decide(&call.caller, &row, &call.args)?;
             match decision.verdict() {

@@ -518,6 +518,12 @@ pub(crate) fn limits_file(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join("limits.json")
 }
 
+/// Returns the path of the file with the variables for the set-up of a run's work trees, which may hold a proxy's password;
+/// there is none if there are none. It is kept like that of the agents.
+pub(crate) fn setup_env_file(config: &Config, run: &RunId) -> PathBuf {
+    folder(config, run).join("setup-env.json")
+}
+
 /// Returns the path of the file that says how a run's agents are started. It may hold the values of environment
 /// variables. So it is a 0600 file in the user's state folder, never in the log, and is removed when all tasks are
 /// merged.

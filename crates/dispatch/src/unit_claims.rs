@@ -51,6 +51,7 @@ pub(crate) fn plan_key(plan: &Plan, is_job: bool) -> String {
 pub(crate) fn request_digest(request: &StartRunRequest) -> String {
     let mut asked = StartRunRequest { dry_run: false, ends_daemon: false, source: String::new(), ..request.clone() };
     asked.agents.iter_mut().for_each(|agent| agent.env.clear());
+    asked.setup_env.clear();
     short(serde_json::json!(asked).to_string().as_bytes())
 }
 

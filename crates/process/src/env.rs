@@ -41,6 +41,11 @@ const TOOLCHAINS: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
+/// Variables of a proxy, in both spellings: programs differ in which one they read. They may hold a password, so only what
+/// needs the network inherits them: known agents, and the set-up of a work tree.
+pub const PROXIES: &[&str] =
+    &["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "http_proxy", "https_proxy", "no_proxy"];
+
 /// Prefixes of further names that every child may inherit.
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
 

@@ -94,6 +94,17 @@ impl Lock {
         write().map_err(Error::io(format!("write {}", self.path.display())))
     }
 
+    /// Returns false if the lock file was deleted or replaced. A path that can't be looked at counts as unchanged.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+        match (self.file.metadata(), std::fs::metadata(&self.path)) {
+            (Ok(own), Ok(found)) => (own.dev(), own.ino()) == (found.dev(), found.ino()),
+            (_, Err(error)) => error.kind() != std::io::ErrorKind::NotFound,
+            (Err(_), Ok(_)) => true,
+        }
+    }
+
     /// Returns the path of the lock file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -149,6 +160,19 @@ fn read(path: &Path) -> Option<Holder> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_whose_file_is_gone_or_replaced_is_not_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = Lock::take(&path, "").unwrap();
+        assert!(lock.is_in_place());
+
+        std::fs::remove_file(&path).unwrap();
+        assert!(!lock.is_in_place());
+        std::fs::write(&path, "").unwrap();
+        assert!(!lock.is_in_place());
+    }
 
     #[test]
     fn a_second_taker_is_refused_and_told_who_holds_it() {

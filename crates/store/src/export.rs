@@ -138,7 +138,7 @@ pub fn verify_export_with(reader: impl Read, mut visit: impl FnMut(Lsn, Digest))
     let header = match next(&mut lines, &mut reader).map(|line| line.and_then(|line| parse::<Header>(&line))) {
         Ok(Ok(header)) if header.format == FORMAT => header,
         Ok(Ok(header)) => return Ok(unreadable(&format!("{:?} is not a form that is known here", header.format))),
-        Ok(Err(what)) => return Ok(unreadable(&what)),
+        Ok(Err(what)) => return Ok(unreadable(&format!("{what}; this is no export of a record"))),
         Err(error) => return Err(Error::io("could not read the export", error)),
     };
     let mut chain = Chain::after(&header.chain_id, 0, Digest::ZERO);

@@ -1,6 +1,9 @@
 //! `switchboard call`
 
-use std::io::Read as _;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -25,7 +28,8 @@ const BELOW: &str = "      ";
 pub(crate) struct Args {
     /// The verb; all verbs when left out
     verb: Option<String>,
-    /// `key=value` (JSON where it parses, else text), `key:=json`, or `-` for a JSON object on standard input
+    /// `key=value` (JSON where it parses, else text), `key:=json`, or `-` for a JSON object on standard input. `@FILE` for
+    /// a value is the content of a file, `@-` that of standard input, and `@@` an at sign
     args: Vec<String>,
     /// Idempotency key: the same key and arguments return the first answer again
     #[arg(long, value_name = "KEY")]
@@ -54,7 +58,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         describe(row, context);
         return Ok(());
     }
-    let request = arguments(&args.args, &row.request)?;
+    let request = arguments(&args.args, &row.request, context.folder())?;
     let key = match args.key {
         Some(key) => Some(key),
         None if row.effect == Access::Read => None,
@@ -142,33 +146,63 @@ fn unknown(verb: &str, rows: &[Row]) -> Failure {
     }
 }
 
-/// Parses `key=value` words into one object; later words win. A value stays text if its field takes only text.
-pub(crate) fn arguments(words: &[String], schema: &Value) -> Result<Value, Failure> {
+/// Parses `key=value` words into one object; later words win. A value stays text if its field takes only text. Files are
+/// relative to `folder`.
+pub(crate) fn arguments(words: &[String], schema: &Value, folder: &Path) -> Result<Value, Failure> {
     let mut object = Map::new();
     for word in words {
         if word == "-" {
-            object.extend(standard_input()?);
+            object.extend(object_of_input()?);
             continue;
         }
         let (key, value) = word.split_once('=').ok_or_else(|| bad(word, "expected key=value"))?;
+        let value = content(word, value, folder)?;
         let (key, value) = match key.strip_suffix(':') {
-            Some(key) => (key, serde_json::from_str(value).map_err(|error| bad(word, &error.to_string()))?),
-            None if schema["properties"][key]["type"] == "string" => (key, Value::String(value.to_owned())),
-            None => (key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))),
+            Some(key) => (key, serde_json::from_str(&value).map_err(|error| bad(word, &error.to_string()))?),
+            None if schema["properties"][key]["type"] == "string" => (key, Value::String(value.into_owned())),
+            None => (key, serde_json::from_str(&value).unwrap_or_else(|_| Value::String(value.into_owned()))),
         };
         object.insert(key.to_owned(), value);
     }
     Ok(Value::Object(object))
 }
 
-fn standard_input() -> Result<Map<String, Value>, Failure> {
-    let mut text = String::new();
-    let limit = MAX_LINE_BYTES as u64;
-    std::io::stdin()
-        .take(limit)
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::new("request.bad-args", "standard input can't be read").because(&error))?;
+/// Returns what a value stands for: the text of a file (`@FILE`) or of standard input (`@-`), or itself, without the first
+/// of two at signs.
+fn content<'a>(word: &str, value: &'a str, folder: &Path) -> Result<Cow<'a, str>, Failure> {
+    match value.strip_prefix('@') {
+        None => Ok(value.into()),
+        Some(rest) if rest.starts_with('@') => Ok(rest.into()),
+        Some("-") => Ok(standard_input()?.into()),
+        Some(file) => {
+            let path = folder.join(file);
+            let text = File::open(&path).and_then(text_of).map_err(|error| {
+                let failure = bad(word, "the file can't be read").at(path.display().to_string()).because(&error);
+                failure.hint(format!("a value that begins with an at sign: {}", word.replacen("=@", "=@@", 1)))
+            })?;
+            Ok(text.into())
+        }
+    }
+}
+
+fn object_of_input() -> Result<Map<String, Value>, Failure> {
+    let text = standard_input()?;
     serde_json::from_str(&text).map_err(|error| bad("-", &format!("standard input is not a JSON object: {error}")))
+}
+
+fn standard_input() -> Result<String, Failure> {
+    text_of(std::io::stdin())
+        .map_err(|error| Failure::new("request.bad-args", "standard input can't be read").because(&error))
+}
+
+/// Reads a text that fits into a request.
+fn text_of(source: impl Read) -> std::io::Result<String> {
+    let mut text = String::new();
+    source.take(MAX_LINE_BYTES as u64 + 1).read_to_string(&mut text)?;
+    if text.len() > MAX_LINE_BYTES {
+        return Err(std::io::Error::other(format!("it has more than {MAX_LINE_BYTES} bytes")));
+    }
+    Ok(text)
 }
 
 fn bad(word: &str, why: &str) -> Failure {
@@ -185,7 +219,27 @@ mod tests {
 
     fn read(words: &[&str]) -> Result<Value, Failure> {
         let schema = json!({"properties": {"text": {"type": "string"}}});
-        arguments(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>(), &schema)
+        arguments(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>(), &schema, Path::new("/"))
+    }
+
+    #[test]
+    fn a_value_with_an_at_sign_is_the_content_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("text"), "one\n{two}\n").unwrap();
+        std::fs::write(folder.path().join("list"), "[1, 2]").unwrap();
+        let schema = json!({"properties": {"text": {"type": "string"}}});
+        let read = |words: &[&str]| {
+            arguments(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>(), &schema, folder.path())
+        };
+
+        let read_all = read(&["text=@text", "a=@list", "b:=@list", "c=@text"]).unwrap();
+        assert_eq!(read_all, json!({"text": "one\n{two}\n", "a": [1, 2], "b": [1, 2], "c": "one\n{two}\n"}));
+        assert_eq!(read(&["text=@@text", "b=@@", "c=a@b"]).unwrap(), json!({"text": "@text", "b": "@", "c": "a@b"}));
+
+        let missing = read(&["text=@nowhere"]).unwrap_err();
+        assert_eq!(missing.code, "request.bad-args");
+        assert!(missing.hint.contains("text=@@nowhere"));
+        assert_eq!(read(&["b:=@text"]).unwrap_err().code, "request.bad-args");
     }
 
     #[test]

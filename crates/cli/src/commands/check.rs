@@ -120,11 +120,13 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     outcome(&reply)
 }
 
-/// Creates an engine that caches results in the user's cache folder.
+/// Creates an engine that caches results in the user's cache folder; under `sudo` not in another user's.
 fn engine(context: &Context, limits: Limits, forgets: bool) -> Engine {
     let engine = Engine::new(limits);
     match context.environment.cache_folder() {
-        Some(folder) if !forgets => engine.with_cache(Cache::in_folder(&folder)),
+        Some(folder) if !forgets && switchboard_daemon::refuse_foreign_owner(&folder, "the cache").is_ok() => {
+            engine.with_cache(Cache::in_folder(&folder))
+        }
         Some(_) | None => engine,
     }
 }

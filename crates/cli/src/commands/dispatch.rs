@@ -91,6 +91,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         mode: Some(mode),
         coordination: args.cooperation.coordination.unwrap_or_default(),
         agents: choice.agents,
+        setup_env: context.environment.proxies(),
         default_agent: choice.default,
         team: false,
         roles: Vec::new(),

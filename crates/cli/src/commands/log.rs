@@ -153,7 +153,7 @@ impl Log {
         let task = &self.reply.task;
         match self.attempt {
             Some(attempt) if task.attempts > 0 => {
-                let what = format!("task {} has had {} attempts, and no attempt {attempt}", task.id, task.attempts);
+                let what = format!("task {} has no attempt {attempt}; attempts so far: {}", task.id, task.attempts);
                 Err(Failure::new("request.bad-args", what).into())
             }
             Some(_) | None => {

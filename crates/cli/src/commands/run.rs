@@ -198,6 +198,7 @@ fn run_plan(mut args: Args, context: &mut Context) -> Outcome {
         plan: source.text,
         source: source.name,
         agents: choice.agents,
+        setup_env: context.environment.proxies(),
         default_agent: choice.default,
         team: is_team && !args.team.team,
         roles,

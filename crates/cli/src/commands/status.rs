@@ -156,8 +156,11 @@ fn state_of_run(run: &RunSummary) -> String {
     }
 }
 
-/// Returns what a run has cost, else its tokens in one number; `show` has both kinds.
+/// Returns what a run has cost, with `~` if a part is estimated, else its tokens in one number; `show` has both kinds.
 fn used(run: &RunSummary) -> Option<String> {
+    if let Some(estimated) = run.estimated_micro_usd.filter(|micro_usd| *micro_usd > 0) {
+        return money(Some(run.micro_usd.unwrap_or(0).saturating_add(estimated))).map(|money| format!("~{money}"));
+    }
     let tokens = run.input_tokens.unwrap_or(0) + run.output_tokens.unwrap_or(0);
     money(run.micro_usd).or_else(|| (tokens > 0).then(|| format!("{} tok", short(tokens))))
 }
@@ -175,6 +178,20 @@ mod tests {
     use switchboard_protocol::id::RunId;
 
     use super::*;
+
+    #[test]
+    fn a_cost_that_is_estimated_is_marked() {
+        let run = |told, estimated| RunSummary {
+            micro_usd: told,
+            estimated_micro_usd: estimated,
+            ..run("running", false, 1000)
+        };
+
+        assert_eq!(used(&run(None, Some(810_000))).as_deref(), Some("~$0.8100"));
+        assert_eq!(used(&run(Some(190_000), Some(810_000))).as_deref(), Some("~$1.00"));
+        assert_eq!(used(&run(Some(190_000), Some(0))).as_deref(), Some("$0.1900"));
+        assert_eq!(used(&run(None, None)).as_deref(), Some("1.4k tok"));
+    }
 
     fn run(state: &str, is_merged: bool, tokens: u64) -> RunSummary {
         serde_json::from_value(serde_json::json!({

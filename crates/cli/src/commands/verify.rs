@@ -62,7 +62,10 @@ fn show(reply: &VerifyLogReply, context: &mut Context) {
         context.out.json(reply);
         return;
     }
-    context.out.line(format!("{} events, head {}", reply.events, reply.head));
+    // Where nothing could be read there is no head.
+    if reply.events > 0 || reply.is_intact {
+        context.out.line(format!("{} events, head {}", reply.events, reply.head));
+    }
     context.out.line(plain(&reply.summary));
     // The first fault is the summary.
     for fault in reply.faults.iter().skip(1) {
@@ -115,7 +118,12 @@ fn signed_head(file: &Path, key: &str) -> Result<HeadCheck, Failure> {
     }
     let envelope: Envelope =
         serde_json::from_value(value).map_err(|error| bad(format!("that is not an envelope: {error}")))?;
-    let key = public_key(key).map_err(|error| bad(format!("--key is not a public key: {error}")))?;
+    let key = public_key(key).map_err(|error| {
+        let what = "--key is neither a file that is there nor a public key";
+        Failure::new("request.bad-args", what)
+            .because(&error)
+            .hint("the file that `switchboard sign FILE` made: FILE.pub")
+    })?;
     HeadCheck::new(&envelope, &key).map_err(|error| error.failure())
 }
 

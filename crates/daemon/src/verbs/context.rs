@@ -54,17 +54,13 @@ impl Context {
     /// Converts the call to the form that the bus takes.
     pub(crate) fn on_bus(&self, verbs: &Verbs) -> switchboard_bus::Call {
         let tokens = Arc::clone(&verbs.tokens);
-        let is_there = move |holder: &Process| match holder.is_token() {
-            true => tokens.is_alive(holder),
-            false => crate::expiry::is_alive(holder),
-        };
         switchboard_bus::Call {
             caller: self.caller.clone(),
             idempotency: self.idempotency.clone(),
             durability: self.durability,
             root: Some(verbs.place.root.clone()),
             limits: verbs.limits,
-            is_alive: switchboard_bus::IsAlive(Arc::new(is_there)),
+            is_alive: switchboard_bus::IsAlive(Arc::new(move |holder: &Process| tokens.is_there(holder))),
         }
     }
 

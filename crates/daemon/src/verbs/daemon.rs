@@ -184,7 +184,9 @@ fn unseen(mail: switchboard_bus::Unseen) -> UnseenMail {
 fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
     let path = std::path::PathBuf::from(&request.path);
     if !path.is_absolute() {
-        return Err(Failure::new("request.bad-args", "the path must be absolute").at(request.path));
+        return Err(Failure::new("request.bad-args", "the path must be absolute")
+            .at(request.path)
+            .hint("path=\"$PWD/FILE\""));
     }
     let head = store.export_file(&path).map_err(|error| error.failure())?;
     Ok(ExportLogReply { path: request.path.clone(), events: head.lsn, head: head.hash })
@@ -193,7 +195,9 @@ fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Fa
 fn backup(store: &Store, path: &str) -> Result<BackupStoreReply, Failure> {
     let path = Path::new(path);
     if !path.is_absolute() {
-        return Err(Failure::new("request.bad-args", "the path must be absolute").at(path.display().to_string()));
+        return Err(Failure::new("request.bad-args", "the path must be absolute")
+            .at(path.display().to_string())
+            .hint("path=\"$PWD/FILE\""));
     }
     let report = store.backup(path).map_err(|error| error.failure())?;
     backup_reply(path, &report)

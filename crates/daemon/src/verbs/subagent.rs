@@ -67,6 +67,7 @@ impl Verbs {
             coordination: subagent::coordination(request),
             source: "job.json".to_owned(),
             agents: found.agents,
+            setup_env: Vec::new(),
             default_agent: found.default,
             team: false,
             roles: Vec::new(),

@@ -57,7 +57,8 @@ async fn tidy(ctx: &Ctx) {
     let run_branch = ctx.plan.branch.clone();
     let shared = [ctx.plan.gate_trees(), ctx.plan.reader_trees()];
     let (base, run, files) = (ctx.plan.worktrees.clone(), ctx.plan.run.clone(), ctx.world.ports.files.clone());
-    let agents = plan::agents_file(&ctx.world.config, &run);
+    let (agents, setup_env) =
+        (plan::agents_file(&ctx.world.config, &run), plan::setup_env_file(&ctx.world.config, &run));
     let done = ctx.world.git(move |git| {
         let head = git.branch(&run_branch)?;
         for (path, branch, kept) in trees {
@@ -75,9 +76,10 @@ async fn tidy(ctx: &Ctx) {
         for folder in &shared {
             git.worktrees_remove(folder, &base)?;
         }
-        // A retry of the remaining tasks needs the file that says how agents are started.
+        // A retry of the remaining tasks needs the files that say how agents are started and trees set up.
         if is_whole {
             files.remove(&agents)?;
+            files.remove(&setup_env)?;
         }
         files.remove_empty_folder(&base.join(run.as_str()))
     });

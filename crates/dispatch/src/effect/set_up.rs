@@ -15,6 +15,7 @@ use switchboard_protocol::run::SetupCommand;
 use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
+use crate::error::shape;
 use crate::port::setups::{SetupCall, SetupEnd};
 use crate::{Error, plan, setup};
 
@@ -71,6 +72,7 @@ pub(super) async fn set_up(
         return Ok(None);
     }
     let mut env = ctx.world.config.env.clone();
+    env.extend(setup_env(ctx).await?);
     env.extend(ports.into_iter().flat_map(PortRange::env));
     env.push(("SWITCHBOARD_WORKER".to_owned(), mark));
     for command in commands {
@@ -105,6 +107,15 @@ pub(super) async fn set_up(
     let (files, text) = (Arc::clone(&ctx.world.ports.files), depends_on.to_string());
     ctx.world.blocking(move || files.write(&stamp, text.as_bytes())).await?;
     Ok(None)
+}
+
+/// Returns the variables that the command which started the run passes to set-ups.
+async fn setup_env(ctx: &Ctx) -> Result<Vec<(String, String)>, Error> {
+    let (path, files) = (plan::setup_env_file(&ctx.world.config, &ctx.plan.run), Arc::clone(&ctx.world.ports.files));
+    match ctx.world.blocking(move || files.read(&path)).await? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("setup-env.json")),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Copies the files named by `.worktreeinclude`; returns those left out, with the reason.

@@ -25,6 +25,7 @@ pub(super) fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Fail
         drive: None,
         plan: plan.to_owned(),
         source: "plan.json".to_owned(),
+        setup_env: Vec::new(),
         default_agent: Some(ann.name.clone()),
         agents: vec![ann, ben],
         scope: None,

@@ -188,6 +188,7 @@ impl Dispatch {
             return Ok(answer);
         }
         write_agents(world, &run_plan).await?;
+        write_setup_env(world, &run_plan.run, &request.setup_env).await?;
         let is_whole = |id: &&TaskId| run_plan.shape(id).is_none_or(|shape| shape.of.is_none());
         let tasks = decided.prepared.eligible.iter().filter(is_whole).count();
         let configured = configured(&run_plan, request, start_point, (hash, tasks), caller.by)?;
@@ -388,6 +389,16 @@ pub(super) async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<()
         files.write(&path, &text)
     });
     written.await
+}
+
+/// Writes the variables for set-ups to a file beside the log: a proxy's address may hold a password.
+async fn write_setup_env(world: &World, run: &RunId, env: &[(String, String)]) -> Result<(), Error> {
+    if env.is_empty() {
+        return Ok(());
+    }
+    let text = serde_json::to_vec(env).map_err(shape("setup-env.json"))?;
+    let (path, files) = (plan::setup_env_file(&world.config, run), Arc::clone(&world.ports.files));
+    world.blocking(move || files.write(&path, &text)).await
 }
 
 /// Decisions about a run, made before anything starts.

@@ -53,6 +53,9 @@ pub struct StartRunRequest {
     /// Agents that the tasks name, and the one for tasks that name none (`*`).
     #[serde(default)]
     pub agents: Vec<AgentChoice>,
+    /// Environment variables for the set-up of work trees, as name and value: those of a proxy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup_env: Vec<(String, String)>,
     /// Name of the agent for tasks that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_agent: Option<AgentName>,

@@ -43,7 +43,10 @@ impl Acp {
                 }
             }
             (None, Some(fault)) if login::is_wanted(fault) => self.needs_login(&fault.to_string()),
-            (None, Some(fault)) => self.break_off("agent.protocol", format!("the agent opened no session: {fault}")),
+            (None, Some(fault)) => {
+                let hint = root_hint(&fault.to_string(), rustix::process::geteuid().is_root());
+                self.break_off("agent.protocol", format!("the agent opened no session: {fault}{hint}"));
+            }
             (None, None) => self.break_off("agent.protocol", "the agent named no session".to_owned()),
         }
     }
@@ -73,5 +76,27 @@ impl Acp {
         self.phase = Phase::Idle;
         let session = self.session.clone();
         self.ready.push_back(DriverOutput::Event(WorkerEvent::SessionOpened { session }));
+    }
+}
+
+/// Returns what Claude Code's error leaves out: as root it ends at once, unless `IS_SANDBOX` is `1` (Claude Code 2).
+fn root_hint(fault: &str, is_root: bool) -> &'static str {
+    match is_root && fault.contains("Claude Code process exited") {
+        true => "; as root it starts only with IS_SANDBOX=1 in the environment",
+        false => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::root_hint;
+
+    #[test]
+    fn a_claude_code_that_ends_as_root_is_explained() {
+        let fault = "Internal error: Claude Code process exited with code 1 (-32603)";
+
+        assert!(root_hint(fault, true).contains("IS_SANDBOX=1"));
+        assert_eq!(root_hint(fault, false), "");
+        assert_eq!(root_hint("no such model", true), "");
     }
 }

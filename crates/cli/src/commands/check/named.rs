@@ -112,7 +112,7 @@ fn arguments(row: &Row, args: Args, root: &Path, context: &Context) -> Result<Va
     };
     let (named, paths): (Vec<String>, Vec<String>) =
         args.words.into_iter().partition(|word| is_named(word) || word == "-");
-    let named = call::arguments(&named, &row.request)?;
+    let named = call::arguments(&named, &row.request, context.folder())?;
     let mut object = named.as_object().cloned().unwrap_or_default();
     if !paths.is_empty() {
         let key =

@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         }
         return Ok(());
     }
+    switchboard_daemon::refuse_foreign_owner(&file, "what this would change")?;
     let change = edit::file(&file, |text| edited(text, args, &command, &file))?;
     let (outcome, backup) = match change {
         Edited::Unchanged => ("unchanged", None),

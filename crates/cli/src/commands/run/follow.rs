@@ -159,8 +159,11 @@ impl Watch<'_> {
     /// Prints events until the run has ended; returns an ending if the person leaves before that.
     fn until_the_end(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {
         let mut is_running = self.get(context)?.summary.state == "running";
+        // A run changes by events only; one that waits is not asked about again and again.
+        let mut has_changed = true;
         loop {
             let reply = self.look(context)?;
+            has_changed |= !reply.events.is_empty();
             let is_all = reply.events.len() < PAGE as usize;
             self.cursor = ReadFrom::Cursor(reply.cursor);
             for event in &reply.events {
@@ -185,7 +188,8 @@ impl Watch<'_> {
             if context.out.is_closed() {
                 return Ok(Some(Ending::Said(Exit::Failed)));
             }
-            if reply.events.is_empty() {
+            if reply.events.is_empty() && has_changed {
+                has_changed = false;
                 let now = self.get(context)?;
                 is_running = now.summary.state == "running";
                 if is_running && waits_for_person(&now) {
