@@ -385,8 +385,9 @@ fn commands_of_a_plan_that_a_model_made_are_untrusted() {
 
 #[test]
 fn a_role_that_writes_or_says_nothing_is_asked_again_and_then_a_person_is() {
-    let writes = r#"echo x > mine.txt; say '{"verdict":"APPROVED","reasons":["good"]}'"#;
-    let team = Team::new(&[("plan_review", writes)]);
+    let writes = "case $n in 1) echo x > mine.txt ;; 2) : > empty.txt ;; *) mkdir folder ;; esac";
+    let team =
+        Team::new(&[("plan_review", &format!(r#"{writes}; say '{{"verdict":"APPROVED","reasons":["good"]}}'"#))]);
     let run = team.run_aside(&["Print one", "--auto"]);
 
     let title = team.answer("stop", None);
