@@ -555,8 +555,9 @@ fn trusted(world: &World, locks: &[String], plan: &Plan) -> Result<(), Error> {
     }
     let list: Vec<_> =
         commands.iter().take(20).map(|(what, argv)| format!("{what}: {}", cut(&quoted(argv), 200))).collect();
-    let what = format!("the plan brings {} commands that you have not trusted", commands.len());
-    let mut failure = Failure::new("config.untrusted", what).hint("look at them, then: switchboard trust PLAN");
+    let count = if commands.len() == 1 { "a command".to_owned() } else { format!("{} commands", commands.len()) };
+    let what = format!("the plan brings {count} that you have not trusted");
+    let mut failure = Failure::new("config.untrusted", what).hint("look at what it runs, then: switchboard trust PLAN");
     failure.cause = list;
     Err(failure.into())
 }
