@@ -150,6 +150,11 @@ fn a_request_is_planned_reviewed_and_carried_out_phase_by_phase() {
     );
     let status = team.sandbox.switchboard(&["status"]).ends_with(0).out;
     assert_eq!(status.matches("run_").count(), 1, "parts are shown with their run: {status}");
+    let out_of_docs = out.lines().filter(|line| line.starts_with("docs-1")).collect::<Vec<_>>().join("\n");
+    assert!(out_of_docs.contains("found nothing to change") && out_of_docs.contains("is done"), "{out_of_docs}");
+    assert!(!out_of_docs.contains("not done") && !out_of_docs.contains("blocked"), "{out_of_docs}");
+    let docs = shown["parts"].as_array().unwrap().iter().find(|part| part["what"] == "docs: phase 1").unwrap();
+    assert_eq!(docs["state"], "succeeded");
     team.sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
 }
 

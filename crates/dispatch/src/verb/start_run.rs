@@ -104,7 +104,10 @@ impl Dispatch {
             None => plan,
         };
         let max_workers = request.max_workers.or(max_workers);
-        let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
+        let mut expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
+        if let Some(of) = of {
+            of.mark_optional_changes(&mut expanded);
+        }
         let mut start_point = StartPoint::look(world, &tree, &expanded.plan, &request).await?;
         let mut follows = None;
         if let Some(progress) = progress {
