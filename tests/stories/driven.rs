@@ -150,6 +150,11 @@ fn a_request_is_planned_reviewed_and_carried_out_phase_by_phase() {
     );
     let status = team.sandbox.switchboard(&["status"]).ends_with(0).out;
     assert_eq!(status.matches("run_").count(), 1, "parts are shown with their run: {status}");
+    let out_of_docs = out.lines().filter(|line| line.starts_with("docs-1")).collect::<Vec<_>>().join("\n");
+    assert!(out_of_docs.contains("found nothing to change") && out_of_docs.contains("is done"), "{out_of_docs}");
+    assert!(!out_of_docs.contains("not done") && !out_of_docs.contains("blocked"), "{out_of_docs}");
+    let docs = shown["parts"].as_array().unwrap().iter().find(|part| part["what"] == "docs: phase 1").unwrap();
+    assert_eq!(docs["state"], "succeeded");
     team.sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
 }
 
@@ -385,13 +390,15 @@ fn commands_of_a_plan_that_a_model_made_are_untrusted() {
 
 #[test]
 fn a_role_that_writes_or_says_nothing_is_asked_again_and_then_a_person_is() {
-    let writes = r#"echo x > mine.txt; say '{"verdict":"APPROVED","reasons":["good"]}'"#;
-    let team = Team::new(&[("plan_review", writes)]);
+    let writes = "case $n in 1) echo x > mine.txt ;; 2) : > empty.txt ;; *) mkdir folder ;; esac";
+    let team =
+        Team::new(&[("plan_review", &format!(r#"{writes}; say '{{"verdict":"APPROVED","reasons":["good"]}}'"#))]);
     let run = team.run_aside(&["Print one", "--auto"]);
 
     let title = team.answer("stop", None);
 
-    assert!(title.contains("critic gives no answer") && title.contains("may change nothing"), "{title}");
+    assert!(title.contains("critic gives no usable answer") && title.contains("may change nothing"), "{title}");
+    assert!(title.contains("changed folder"), "{title}");
     assert_eq!(team.count("plan_review"), 3);
     run.join().unwrap().ends_with(4);
 }

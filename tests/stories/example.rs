@@ -72,7 +72,7 @@ fn the_team_of_the_example_leads_a_request_to_its_end_and_stops_four_bad_changes
         "impact passed",
         "alters nothing that others may call",
         "CRITIC-GATE: APPROVED",
-        "the plan brings 1 commands that you have not trusted",
+        "the plan brings a command that you have not trusted",
         "the retrospective of phase 1 is written",
         "Ready for Phase 2?",
         "4 of 4 tasks merged",

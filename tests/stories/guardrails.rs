@@ -82,7 +82,7 @@ fn tasks_that_are_too_large_or_several_are_refused_all_at_once_with_what_to_do()
     for (found, remedy) in [
         ("task 1.1 touches 3 files", "split it"),
         ("task 1.2 joins two verbs", "make two tasks"),
-        ("task 1.3 touches a folder", "name the files"),
+        ("task 1.3 touches src, a folder", "name the files"),
         ("task 1.4 has no acceptance", "say in `acceptance`"),
         ("description of task 1.5 names 3 tasks", "delegate one task"),
     ] {

@@ -136,7 +136,9 @@ fn an_architect_over_mcp_is_refused_each_shortcut_and_gets_there_by_the_remedies
         assert_eq!((&first["verb"], &first["step"]), (&json!("report_step"), &json!("questions")), "{first}");
         assert!(first["question"].as_str().unwrap().contains("Print one and two"), "{first}");
         // No plan is accepted before the repository is explored, and no other agent plans.
-        lea.refused("save_plan", json!({ "plan": plan(&[1]) })).await.is("seat.not-open", "report_step");
+        lea.refused("save_plan", json!({ "plan": plan(&[1]) }))
+            .await
+            .is("seat.not-open", "report_step: `state` is done");
         lea.refused("begin_step", json!({})).await.is("seat.not-open", "is asked of the architect");
         lea.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-open", "no phase is carried out");
         lea.answer(json!({ "questions": [] })).await;

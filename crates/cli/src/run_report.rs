@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::error::{Exit, find};
 use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{BudgetScope, HeldBy, PauseCause, PersonAnswer, Wait};
 use switchboard_protocol::verb::run::{Answer, GetRunReply, TaskReport};
 use switchboard_protocol::worker::PauseState;
@@ -195,6 +196,19 @@ fn gates(task: &TaskReport) -> String {
         words.push(format!("{passed} passed"));
     }
     words.join(", ")
+}
+
+/// Describes how long the machine was suspended while a worker ran.
+pub(crate) fn suspended(ms: u64) -> String {
+    format!("the machine was suspended for {}, which counts for no limit", span(i64::try_from(ms).unwrap_or(i64::MAX)))
+}
+
+/// Describes what a step was for whose worker may leave everything as it is, and did.
+pub(crate) fn adds_nothing(step: &StepId) -> String {
+    if *step == StepId::work() {
+        return "found nothing to change".to_owned();
+    }
+    format!("{step} adds nothing to the change")
 }
 
 /// Describes what a `lint_fix` command did to a change.

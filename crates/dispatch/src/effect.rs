@@ -69,8 +69,8 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
                 Start { step, work, attempt, from, resume, again, transients, tried, answers, by, declared, note };
             Box::pin(start_worker::start_worker(ctx, task, start, refusals)).await
         }
-        Effect::Capture { task, attempt, worker, carried } => {
-            let done = Box::pin(capture::capture(&ctx, &task, attempt, &worker, carried.as_deref())).await;
+        Effect::Capture { task, attempt, worker, carried, may_keep } => {
+            let done = Box::pin(capture::capture(&ctx, &task, attempt, &worker, (carried.as_deref(), may_keep))).await;
             done.map_or_else(
                 |error| blocked(task, attempt, error),
                 |step| step.map_or_else(Outcome::default, Outcome::step),

@@ -5,6 +5,7 @@
 //! limits.
 
 mod actions;
+mod awake;
 mod ending;
 pub(crate) mod guarding;
 mod heartbeat;
@@ -260,15 +261,8 @@ impl Watch {
     async fn run(mut self, mut signals: Signals) {
         self.waits = *signals.waits.borrow_and_update();
         loop {
-            let done = match self.wake(&mut signals).await {
-                Wake::Signal(signal) => self.take(signal).await,
-                Wake::Pause(waits) => self.pause(waits).await,
-                Wake::Look => self.look().await,
-                Wake::Silence => self.on_silence().await,
-                Wake::Tick => self.tick().await,
-                Wake::Stop => return,
-            };
-            match done {
+            let wake = self.wake(&mut signals).await;
+            match self.on_wake(wake).await {
                 Ok(()) => {}
                 Err(Error::Stopping) => return,
                 Err(error) => self.start_over(&error),
@@ -280,6 +274,18 @@ impl Watch {
         self.drop_reader_tree().await;
         if let Err(error) = needs::withdraw(&self.world, &self.worker).await {
             tracing::error!(worker = %self.worker, %error, "open questions of an ended worker stay open until they expire");
+        }
+    }
+
+    async fn on_wake(&mut self, wake: Wake) -> Result<(), Error> {
+        self.note_suspension().await?;
+        match wake {
+            Wake::Signal(signal) => self.take(signal).await,
+            Wake::Pause(waits) => self.pause(waits).await,
+            Wake::Look => self.look().await,
+            Wake::Silence => self.on_silence().await,
+            Wake::Tick => self.tick().await,
+            Wake::Stop => Err(Error::Stopping),
         }
     }
 

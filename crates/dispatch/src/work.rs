@@ -440,6 +440,7 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             vec![patch(WORKERS, worker.as_str(), vec![("taken_back", 1_i64.into())])]
         }
         WorkerFact::WorkerFlagged { .. }
+        | WorkerFact::WorkerSuspended { .. }
         | WorkerFact::WorkerToolsMissed { .. }
         | WorkerFact::WorkerUnenforced { .. }
         | WorkerFact::CallDenied { .. } => Vec::new(),

@@ -98,6 +98,13 @@ pub enum WorkerFact {
         /// What was found.
         words: String,
     },
+    /// The machine was suspended while the worker of a team ran. The time counts for none of its limits.
+    WorkerSuspended {
+        /// Id of the worker.
+        worker: WorkerId,
+        /// Milliseconds for which the machine was suspended.
+        ms: u64,
+    },
     /// A constrained worker is started on a machine that can't enforce all restrictions, as its run allows. In the same commit as
     /// `worker_equipped`.
     WorkerUnenforced {

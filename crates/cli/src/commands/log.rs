@@ -140,6 +140,7 @@ impl Log {
                 | WorkerFact::WorkerToolsListed { worker }
                 | WorkerFact::WorkerToolsMissed { worker }
                 | WorkerFact::WorkerUnenforced { worker, .. }
+                | WorkerFact::WorkerSuspended { worker, .. }
                 | WorkerFact::WorkerFlagged { worker, .. },
             ) => self.workers.contains(worker.as_str()),
             None => false,

@@ -86,7 +86,7 @@ pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context
             return Ok(pins.pin(name, &commands)?);
         }
     }
-    Err(untrusted(name, &commands).hint(format!("look at them, then: switchboard trust {}", path.display())))
+    Err(untrusted(name, &commands).hint(format!("look at what it runs, then: switchboard trust {}", path.display())))
 }
 
 /// Shows the commands of a plan without starting any. Those that are not trusted yet are marked.

@@ -10,7 +10,7 @@ use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::modes::{ModeEvent, PartWork};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
-use switchboard_protocol::run::{RefusalCause, TaskState};
+use switchboard_protocol::run::TaskState;
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_store::Query;
@@ -122,8 +122,7 @@ impl Driver {
         let Some(view) = self.dispatch.views(&part.run).await?.into_iter().next() else {
             return Err(Error::Missing(format!("the task of {}", part.run)));
         };
-        let changed_nothing = view.refusals.last().is_some_and(|last| last.cause == RefusalCause::NothingChanged);
-        if state != "succeeded" && !changed_nothing {
+        if state != "succeeded" {
             let why = self.why_not(&part.run).await?;
             return Ok(Follows::Event(ModeEvent::Unanswered { step, why }, String::new()));
         }
@@ -131,6 +130,7 @@ impl Driver {
         let files = if matches!(view.state, TaskState::Merged { .. }) { files } else { Vec::new() };
         let summary = match files.len() {
             0 => "nothing had to be changed".to_owned(),
+            1 => "1 file was brought in line".to_owned(),
             count => format!("{count} files were brought in line"),
         };
         Ok(answered(step, &Answer::Docs(Docs { summary, files })))

@@ -1,5 +1,6 @@
 //! Parts of a run: runs started for a question to a role or for the tasks of a phase.
 
+use switchboard_pipeline::subtasks::Expanded;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -32,6 +33,14 @@ impl PartOf {
     /// Returns true if the part carries out the tasks of a phase.
     pub(crate) fn is_phase(&self) -> bool {
         self.work == PartWork::Phase
+    }
+
+    /// Marks the tasks whose workers may leave everything as it is: documentation may be in line already.
+    pub(crate) fn mark_optional_changes(&self, expanded: &mut Expanded) {
+        let tasks = expanded.plan.tasks().filter(|_| self.work == PartWork::Docs);
+        for task in tasks {
+            expanded.shapes.entry(task.id.clone()).or_default().may_keep = true;
+        }
     }
 
     /// Returns the event that links a part to its step, for the commit that starts the part.

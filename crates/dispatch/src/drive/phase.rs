@@ -153,7 +153,9 @@ impl Driver {
         };
         let started = self.start_part(step, (PartWork::Phase, what), request).await?;
         Ok(started.map_err(|failure| match failure.code.as_str() {
-            "config.untrusted" => failure.hint(format!("look at them, then: switchboard trust {}", path.display())),
+            "config.untrusted" => {
+                failure.hint(format!("look at what it runs, then: switchboard trust {}", path.display()))
+            }
             _ => failure,
         }))
     }

@@ -128,8 +128,8 @@ pub(super) fn shown(text: &str) -> String {
             (1..).zip(&questions.questions).map(|(number, one)| format!("{number}. {}\n", one.question)).collect()
         }
         Ok(Answer::PlanReview(review)) => {
-            let changes = list(&review.required_changes);
-            format!("{}required changes:\n{changes}", list(&review.reasons))
+            let (reasons, changes) = (list(&review.reasons), list(&review.required_changes));
+            if changes.is_empty() { reasons } else { format!("{reasons}required changes:\n{changes}") }
         }
         Ok(Answer::Spec(spec)) => spec
             .requirements

@@ -25,7 +25,7 @@ pub(crate) async fn capture(
     id: &TaskId,
     attempt: u32,
     worker: &WorkerId,
-    carried: Option<&str>,
+    (carried, may_keep): (Option<&str>, bool),
 ) -> Result<Option<RunEvent>, Error> {
     let row = ctx.world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
@@ -59,7 +59,6 @@ pub(crate) async fn capture(
             if let Some(why) = says_stuck(&row).filter(|why| rationalise::offered(why).is_empty()) {
                 return Ok(Some(waits(id, attempt, row.try_text("agent")?, why)));
             }
-            let may_keep = result == WorkResult::Draft;
             let why = if may_keep { String::new() } else { denied_writes(ctx, id, &settings, &row)? };
             let step = may_keep.then(StepId::work);
             return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt, step, why }));

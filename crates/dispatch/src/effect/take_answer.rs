@@ -224,13 +224,14 @@ async fn read(ctx: &Ctx, given: AnswerContext<'_>) -> Result<Result<Answer, Stri
 /// completely.
 async fn written(ctx: &Ctx, given: AnswerContext<'_>, places: &Places) -> Result<Vec<String>, Error> {
     let (path, start) = (places.tree.clone(), places.start.clone());
-    let (is_in_task_tree, is_kept_out) = (given.work.is_in_task_tree(), ctx.plan.is_kept_out(given.work));
+    if ctx.plan.is_kept_out(given.work) {
+        // The folder is no work tree, so git can't list what was left in it.
+        let files = Arc::clone(&ctx.world.ports.files);
+        let left = ctx.world.blocking(move || files.entries(&path)).await?;
+        return Ok(left.iter().map(|name| plan::text(name)).collect());
+    }
+    let is_in_task_tree = given.work.is_in_task_tree();
     let changed = ctx.world.git(move |git| {
-        if is_kept_out {
-            // The folder is no work tree, so git can't list what was left in it.
-            let has_files = git.worktree_bytes(&path)?.is_some_and(|bytes| bytes > 0);
-            return Ok(if has_files { BTreeSet::from([PathBuf::from("its folder")]) } else { BTreeSet::new() });
-        }
         if is_in_task_tree {
             return Ok(git.worktree_files_unlike(&path, &start)?.into_iter().collect());
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use switchboard_process::file::{self, Mode, Sync as Synced};
 use switchboard_process::signal_files::{self, Found};
@@ -19,6 +19,8 @@ pub(crate) trait Files: Send + Sync {
     fn remove_empty_folder(&self, path: &Path) -> Result<(), Error>;
     /// Returns true if the path is a folder.
     fn is_folder(&self, path: &Path) -> bool;
+    /// Returns the names of what a folder holds, empty files, folders and links included; none if it does not exist.
+    fn entries(&self, path: &Path) -> Result<Vec<PathBuf>, Error>;
     /// Writes a file that only the user can read.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error>;
     /// Reads a file; `None` if there is none.
@@ -54,6 +56,14 @@ impl Files for Disk {
 
     fn is_folder(&self, path: &Path) -> bool {
         path.is_dir()
+    }
+
+    fn entries(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        let names = match fs::read_dir(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.file_name().into())).collect()),
+        };
+        names.map_err(io(path))
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -117,6 +127,22 @@ mod tests {
         Disk.remove_empty_folder(&below).unwrap();
         Disk.remove_empty_folder(&below).unwrap();
         assert!(!Disk.is_folder(&below));
+    }
+
+    #[test]
+    fn a_folder_holds_what_has_no_bytes_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = |name: &str| folder.path().join(name);
+        assert_eq!(Disk.entries(folder.path()).unwrap(), Vec::<PathBuf>::new());
+
+        Disk.write(&inside("empty"), b"").unwrap();
+        Disk.make_folder(&inside("folder")).unwrap();
+        std::os::unix::fs::symlink("/nowhere", inside("link")).unwrap();
+
+        let mut names = Disk.entries(folder.path()).unwrap();
+        names.sort();
+        assert_eq!(names, ["empty", "folder", "link"].map(PathBuf::from));
+        assert_eq!(Disk.entries(&inside("gone")).unwrap(), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -125,6 +125,11 @@ impl Files for SimFiles {
         true
     }
 
+    fn entries(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        let is_littered = lock(&self.0.repo).littered.contains(path);
+        Ok(is_littered.then(|| PathBuf::from("litter")).into_iter().collect())
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         self.0.write()?;
         lock(&self.0.files).insert(path.to_owned(), bytes.to_owned());

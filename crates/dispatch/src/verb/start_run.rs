@@ -104,7 +104,10 @@ impl Dispatch {
             None => plan,
         };
         let max_workers = request.max_workers.or(max_workers);
-        let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
+        let mut expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
+        if let Some(of) = of {
+            of.mark_optional_changes(&mut expanded);
+        }
         let mut start_point = StartPoint::look(world, &tree, &expanded.plan, &request).await?;
         let mut follows = None;
         if let Some(progress) = progress {
@@ -566,8 +569,9 @@ fn trusted(world: &World, locks: &[String], plan: &Plan) -> Result<(), Error> {
     }
     let list: Vec<_> =
         commands.iter().take(20).map(|(what, argv)| format!("{what}: {}", cut(&quoted(argv), 200))).collect();
-    let what = format!("the plan brings {} commands that you have not trusted", commands.len());
-    let mut failure = Failure::new("config.untrusted", what).hint("look at them, then: switchboard trust PLAN");
+    let count = if commands.len() == 1 { "a command".to_owned() } else { format!("{} commands", commands.len()) };
+    let what = format!("the plan brings {count} that you have not trusted");
+    let mut failure = Failure::new("config.untrusted", what).hint("look at what it runs, then: switchboard trust PLAN");
     failure.cause = list;
     Err(failure.into())
 }

@@ -21,6 +21,7 @@ use switchboard_store::{Batch, Durability, Store};
 use tokio::time::Instant;
 
 use super::Watch;
+use super::awake::Awake;
 use super::ending::RATE_LIMITED;
 use crate::error::shape;
 use crate::flag::flagged;
@@ -50,6 +51,7 @@ pub(super) struct Guarded {
     halted: Option<Halted>,
     /// When a worker that was stopped, and has not ended, is killed.
     kill_at: Option<Instant>,
+    awake: Awake,
 }
 
 /// Reason for which a worker was stopped.
@@ -112,6 +114,7 @@ impl Guarded {
             model: None,
             halted: None,
             kill_at: None,
+            awake: Awake::new(store.now(), Instant::now()),
         };
         history::events_of_worker(store, worker.as_str(), |event| match event.fact::<WorkerFact>() {
             Some(WorkerFact::WorkerEquipped { model, .. }) => {
@@ -128,6 +131,7 @@ impl Guarded {
                 }
                 drop(guarded.guard.step(&what, event.ts));
             }
+            Some(WorkerFact::WorkerSuspended { ms, .. }) => guarded.suspended(ms),
             Some(WorkerFact::WorkerFlagged { rule, words, .. }) if rule == FindingKind::Scope.as_str() => {
                 guarded.advisory.iter_mut().for_each(Advisory::silence);
                 guarded.advice = Some(words);
@@ -138,6 +142,10 @@ impl Guarded {
             Some(_) | None => {}
         })?;
         Ok(Some(guarded))
+    }
+
+    fn suspended(&mut self, ms: u64) {
+        self.guard.suspended(i64::try_from(ms).unwrap_or(i64::MAX));
     }
 
     fn halt(&mut self, found: &[Finding]) -> bool {
@@ -164,6 +172,19 @@ impl Watch {
         }
         let must_end = guarded.halt(&found);
         Ok((self.flags(&found)?, must_end))
+    }
+
+    /// Records that the machine was suspended.
+    pub(super) async fn note_suspension(&mut self) -> Result<(), Error> {
+        let now = self.world.store.now();
+        let Some(guarded) = self.guarded.as_mut() else { return Ok(()) };
+        let Some(ms) = guarded.awake.step(now, Instant::now()) else { return Ok(()) };
+        guarded.suspended(ms);
+        let fact = WorkerFact::WorkerSuspended { worker: self.worker.clone(), ms };
+        let event = NewEvent::of(&fact, format!("worker/{}", self.worker), "daemon");
+        let events = vec![event.map_err(shape("worker_suspended"))?];
+        self.world.commit_patiently(&Batch { events, ..Batch::new(Durability::Written) }).await?;
+        Ok(())
     }
 
     /// Returns the advice for a worker that reports being done; given once, before its report counts.

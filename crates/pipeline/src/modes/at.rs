@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use switchboard_protocol::modes::Mode;
+use switchboard_protocol::modes::{ASKED_AGAIN, Mode};
 
 use super::{Ask, Question};
 
@@ -85,7 +85,10 @@ impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unbegun => f.write_str("a beginning"),
-            Self::Asking { ask, .. } => write!(f, "`{}` of {}", ask.answer(), ask.role()),
+            Self::Asking { ask, refused: Some(why), .. } => {
+                write!(f, "`{}` of {}{ASKED_AGAIN}{why}", ask.answer(), ask.role())
+            }
+            Self::Asking { ask, refused: None, .. } => write!(f, "`{}` of {}", ask.answer(), ask.role()),
             Self::Waiting(question) => write!(f, "a person: {question}"),
             Self::Checking(Check::Preflight { phase }) => write!(f, "the preflight of phase {phase}"),
             Self::Checking(Check::Evidence { phase }) => write!(f, "the evidence of phase {phase}"),

@@ -138,7 +138,7 @@ impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clarify { number, of, .. } => write!(f, "question {number} of {of} about the request"),
-            Self::NoAnswer { ask, why } => write!(f, "{} gives no answer: {why}", ask.role()),
+            Self::NoAnswer { ask, why } => write!(f, "{} gives no usable answer: {why}", ask.role()),
             Self::PlanRejected { .. } => f.write_str("the critic rejects the plan"),
             Self::RevisionsSpent { cycles, .. } => write!(f, "the critic is not content after {cycles} revisions"),
             Self::Blocked { phase, missing } => write!(f, "phase {phase} can't begin: {}", missing.join(", ")),

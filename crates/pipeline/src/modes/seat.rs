@@ -193,7 +193,10 @@ impl State {
         match &self.at {
             At::Asking { ask, .. } if ask.answer() == AnswerKind::PlanDraft => "answer with save_plan".to_owned(),
             At::Asking { ask, .. } if ask.role() == RoleName::Architect => {
-                format!("answer with report_step (`answer` is the {})", ask.answer())
+                format!(
+                    "answer with report_step: `state` is done, `note` a word about it, `answer` the {}",
+                    ask.answer()
+                )
             }
             At::Asking { ask, .. } => format!("begin_step: the {} gives its {} then", ask.role(), ask.answer()),
             At::Running { phase } => {

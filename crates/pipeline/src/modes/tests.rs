@@ -284,6 +284,7 @@ fn a_plan_that_comes_back_unchanged_is_no_revision() {
 
     let Action::AskRole { refused: Some(why), .. } = again.next() else { panic!("{:?}", again.next()) };
     assert!(why.contains("without a change"), "{why}");
+    assert!(again.now().contains("once more: it is a plan that was refused"), "{}", again.now());
     assert_eq!(again.mode(), Mode::Plan);
 }
 
@@ -307,7 +308,7 @@ fn a_person_is_asked_in_place_of_a_role_that_gives_no_answer() {
     let state = unanswered(&at_critic_gate());
 
     let At::Waiting(question @ Question::NoAnswer { .. }) = state.at() else { panic!("{:?}", state.at()) };
-    assert_eq!(question.to_string(), "critic gives no answer: it said nothing");
+    assert_eq!(question.to_string(), "critic gives no usable answer: it said nothing");
     assert_eq!(chooses(&state, Choice::Retry).mode(), Mode::CriticGate);
 }
 

@@ -164,7 +164,8 @@ impl RunState {
                 return Some(Effect::TakeAnswer { task, step, work, attempt, worker, input });
             }
             let carried = self.carried(record).map(|change| change.commit);
-            return Some(Effect::Capture { task, attempt, worker, carried });
+            let may_keep = record.may_keep(step);
+            return Some(Effect::Capture { task, attempt, worker, carried, may_keep });
         }
         if let OpenFor::Gather { .. } = record.open_for() {
             let (commit, tree_of) = (String::new(), task.clone());

@@ -82,11 +82,16 @@ impl RunState {
         let step = self.expect_capturing(at, attempt)?;
         self.expect_answered(at, step)?;
         self.records[at].resume = false;
-        if matches!(self.records[at].unit.way().steps()[step].does, StepAction::Work { may_keep: true, .. }) {
-            let judged =
-                self.records[at].unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });
+        if self.records[at].may_keep(step) {
+            let unit = &mut self.records[at].unit;
+            let judged = unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });
             let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
-            return Ok(self.after(at, moved, String::new()));
+            // Without a change there is nothing to judge or to merge.
+            let moved = if unit.change().is_none() { unit.finish() } else { moved };
+            return Ok(match moved {
+                Moved::Done => self.finish_task(at),
+                moved => self.after(at, moved, String::new()),
+            });
         }
         let why = if why.is_empty() { String::new() } else { format!("; {why}") };
         let reason = format!("the agent said it was done, but no file had changed{why} [dispatch.no-change]");

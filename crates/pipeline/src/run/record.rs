@@ -484,6 +484,11 @@ impl Record {
     }
 
     /// Returns the captured change of the current attempt, until it is merged.
+    /// Returns true if the worker of a step may leave its tree unchanged.
+    pub(super) fn may_keep(&self, step: usize) -> bool {
+        matches!(self.unit.way().steps()[step].does, StepAction::Work { may_keep: true, .. })
+    }
+
     pub(super) fn captured(&self) -> Option<&Change> {
         let is_begun = self.live_step().is_some() || self.capturing_step().is_some();
         let maker = self.unit.way().maker()?;

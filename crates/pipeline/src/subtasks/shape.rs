@@ -36,6 +36,8 @@ pub struct Shape {
     pub told: PromptSource,
     /// Role that it asks, and the kind of answer.
     pub asks: Option<AskSettings>,
+    /// True if its worker may leave the tree unchanged: without a change the task is done.
+    pub may_keep: bool,
     /// True if its worker's result is a proposal, which stays in a branch and which its task may take.
     pub is_proposal: bool,
 }

@@ -115,7 +115,7 @@ mod tests {
 
         assert_eq!(failure.code, "plan.task-size");
         for part in [
-            "task 1.1 touches a folder",
+            "task 1.1 touches src/parser, a folder",
             "task 1.2 touches 3 files",
             "task 1.3 joins two verbs",
             "description of task 1.4 names",

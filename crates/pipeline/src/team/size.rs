@@ -28,6 +28,26 @@ pub const MAX_FILES: usize = 2;
 /// Folders whose files have no extension.
 const PLAIN_FILES: [&str; 3] = ["bin", "scripts", "hooks"];
 
+/// Files without an extension that are written in small letters. Capitalised ones are known by that.
+const KNOWN_FILES: [&str; 16] = [
+    "changelog",
+    "codeowners",
+    "configure",
+    "containerfile",
+    "dockerfile",
+    "earthfile",
+    "gemfile",
+    "gradlew",
+    "jenkinsfile",
+    "justfile",
+    "license",
+    "makefile",
+    "mvnw",
+    "procfile",
+    "rakefile",
+    "readme",
+];
+
 /// Why a plan or a delegation is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusalKind {
@@ -106,7 +126,7 @@ pub fn measure(task: &Task, is_folder: impl Fn(&str) -> bool) -> Measured {
 /// Returns why a task can't be delegated.
 #[must_use]
 pub fn task_refusals(task: &Task, is_folder: impl Fn(&str) -> bool) -> Vec<Refusal> {
-    let measured = measure(task, is_folder);
+    let measured = measure(task, &is_folder);
     let refusal =
         |kind, reason, remedy: &str| Refusal { kind, task: Some(task.id.clone()), reason, remedy: remedy.to_owned() };
     let mut found = Vec::new();
@@ -117,10 +137,13 @@ pub fn task_refusals(task: &Task, is_folder: impl Fn(&str) -> bool) -> Vec<Refus
             found.push(refusal(RefusalKind::TooManyFiles, reason, split));
         }
         Files::Many => {
-            let reason =
-                format!("task {} touches a folder or a glob, which counts as more than {MAX_FILES} files", task.id);
-            let remedy = "name the files, and split the task where they are more than two";
-            found.push(refusal(RefusalKind::TooManyFiles, reason, remedy));
+            for path in task.files_touched.iter().filter(|path| is_glob(path) || is_folder(path)) {
+                let (what, hint) = kind_of_many(path);
+                let id = &task.id;
+                let reason = format!("task {id} touches {path}, {what}, which counts as more than {MAX_FILES} files");
+                let remedy = format!("name the files, and split the task where they are more than two{hint}");
+                found.push(refusal(RefusalKind::TooManyFiles, reason, &remedy));
+            }
         }
         Files::Exactly(_) | Files::Unknown => {}
     }
@@ -155,14 +178,15 @@ pub fn plan_refusals(plan: &Plan, is_folder: impl Fn(&str) -> bool) -> Vec<Refus
 }
 
 /// Returns true if a declared path looks like a folder: it ends in `/`, or its last part has no extension and is
-/// neither capitalised (`Makefile`) nor in a folder of programs (`bin/`, `scripts/`).
+/// neither capitalised (`Makefile`), nor well known (`justfile`), nor in a folder of programs (`bin/`, `scripts/`).
 #[must_use]
 pub fn is_folder_by_name(path: &str) -> bool {
     let normal = path.replace('\\', "/");
     let parts: Vec<_> = normal.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let Some((name, folders)) = parts.split_last() else { return true };
     let is_program = folders.iter().any(|folder| PLAIN_FILES.contains(folder));
-    let is_file = name.contains('.') || name.starts_with(char::is_uppercase) || is_program;
+    let is_known = KNOWN_FILES.contains(name);
+    let is_file = name.contains('.') || name.starts_with(char::is_uppercase) || is_program || is_known;
     normal.ends_with('/') || !is_file
 }
 
@@ -170,12 +194,28 @@ fn files(task: &Task, is_folder: impl Fn(&str) -> bool) -> Files {
     if task.files_touched.is_empty() {
         return Files::Unknown;
     }
-    let is_glob = |path: &str| path.contains(['*', '?', '{', '[']);
     if task.files_touched.iter().any(|path| is_glob(path) || is_folder(path)) {
         return Files::Many;
     }
     let normal = |path: &String| Pattern::parse(path).map_or_else(|_| path.clone(), |path| path.as_str().to_owned());
     Files::Exactly(task.files_touched.iter().map(normal).collect::<BTreeSet<_>>().len())
+}
+
+fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?', '{', '['])
+}
+
+/// Returns what a declared path is that stands for many files, and what else to do if it is meant as one.
+fn kind_of_many(path: &str) -> (&'static str, &'static str) {
+    if is_glob(path) {
+        ("a glob", "")
+    } else if path.ends_with(['/', '.']) || !is_folder_by_name(path) {
+        ("a folder", "")
+    } else {
+        let hint = "; a new file without an extension is known as one if its name is capitalised (`Makefile`) or well known \
+                    (`justfile`), or if it is in bin/, scripts/ or hooks/";
+        ("a folder by its name", hint)
+    }
 }
 
 const fn rank(size: TaskSize) -> u8 {

@@ -36,6 +36,7 @@ impl WorkerTimeline {
             Some(
                 WorkerFact::WorkerUnenforced { .. }
                 | WorkerFact::WorkerFlagged { .. }
+                | WorkerFact::WorkerSuspended { .. }
                 | WorkerFact::WorkerActed { .. }
                 | WorkerFact::WorkerTold { .. }
                 | WorkerFact::CallDenied { .. }

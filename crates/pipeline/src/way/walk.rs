@@ -249,6 +249,12 @@ impl Unit {
         }
     }
 
+    /// Ends the unit, whatever steps are left.
+    pub fn finish(&mut self) -> Moved {
+        self.is_done = true;
+        Moved::Done
+    }
+
     /// Holds the unit for a person.
     pub fn hold(&mut self, why: Hold) -> Moved {
         self.held = Some(why);

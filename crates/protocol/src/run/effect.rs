@@ -133,6 +133,8 @@ pub enum Effect {
         worker: WorkerId,
         /// Commit at which the tree may be left unchanged: the change of the step before in a chain.
         carried: Option<String>,
+        /// True if the worker may leave the tree unchanged.
+        may_keep: bool,
     },
     /// Take the answer of a worker whose turn is over, and the files it wrote if it may write. Answered by `StepAnswered`, with
     /// `ChangeCaptured` or `NothingChanged` if it may write, or by `AnswerRefused`.
@@ -317,7 +319,9 @@ impl Effect {
         };
         match self {
             Self::StartWorker { task, starts, .. } => key(0, Some(task), *starts, None),
-            Self::Capture { task, attempt, worker, carried: _ } => key(1, Some(task), *attempt, Some(worker.as_str())),
+            Self::Capture { task, attempt, worker, carried: _, may_keep: _ } => {
+                key(1, Some(task), *attempt, Some(worker.as_str()))
+            }
             Self::TakeAnswer { task, attempt, worker, .. } => key(11, Some(task), *attempt, Some(worker.as_str())),
             Self::RunChecks { task, attempt, .. } => key(2, Some(task), *attempt, None),
             Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),

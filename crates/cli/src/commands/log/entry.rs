@@ -75,6 +75,7 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<EntryText> {
             let (tone, what) = if stops { (Tone::Bad, "is stopped: ") } else { (Tone::Notice, "") };
             entry_text(Some(tone), format!("{what}{words}"))
         }
+        WorkerFact::WorkerSuspended { ms, .. } => entry_text(Some(Tone::Notice), crate::run_report::suspended(ms)),
         WorkerFact::CallDenied { verb, rule, code, count, .. } => {
             let times = if count > 1 { format!(", {count} times by now") } else { String::new() };
             entry_text(Some(Tone::Notice), format!("was denied {verb}: rule {rule} [{code}]{times}"))
@@ -170,9 +171,7 @@ fn of_run(fact: RunEvent) -> Option<EntryText> {
         RunEvent::ChangeCaptured { files, files_total, .. } => {
             with_text(None, format!("changed {}", counted(files_total.into(), "file")), &files.join("\n"))
         }
-        RunEvent::NothingChanged { step: Some(step), .. } => {
-            entry_text(None, format!("step {step} adds nothing to the change"))
-        }
+        RunEvent::NothingChanged { step: Some(step), .. } => entry_text(None, crate::run_report::adds_nothing(&step)),
         RunEvent::NothingChanged { step: None, why, .. } => {
             with_text(Some(Tone::Bad), "nothing was changed, so it is not done", &why)
         }

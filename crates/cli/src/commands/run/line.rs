@@ -126,6 +126,7 @@ impl Printer {
             | "worker_equipped"
             | "worker_flagged"
             | "worker_reported"
+            | "worker_suspended"
             | "worker_tools_missed"
             | "worker_unenforced" => event.fact().map_or_else(Vec::new, |fact| self.of_worker(fact, event, out)),
             "need_asked" | "need_settled" => event.fact().map_or_else(Vec::new, |fact| self.of_need(fact, out)),
@@ -215,6 +216,10 @@ impl Printer {
                     let (tone, what) = if stops { (Tone::Bad, "is stopped: ") } else { (Tone::Notice, "") };
                     out.paint(tone, &format!("{} {what}{}", self.head(task), one_line(&words, 3 * WIDTH)))
                 };
+                self.workers.get(&worker).map(told).into_iter().collect()
+            }
+            WorkerFact::WorkerSuspended { worker, ms } => {
+                let told = |task: &String| format!("{} {}", self.head(task), crate::run_report::suspended(ms));
                 self.workers.get(&worker).map(told).into_iter().collect()
             }
             WorkerFact::WorkerToolsMissed { worker } => {
@@ -411,7 +416,7 @@ impl Printer {
     /// Describes an unchanged tree: allowed in a step that only judges, else a failure with its likely cause.
     fn unchanged(&self, task: &str, may_be: Option<&StepId>, why: &str, out: &Output) -> String {
         if let Some(step) = may_be {
-            return format!("{} {step} adds nothing to the change", self.head(task));
+            return format!("{} {}", self.head(task), crate::run_report::adds_nothing(step));
         }
         let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why, WIDTH)) };
         out.paint(Tone::Bad, &format!("{} changed nothing, so it is not done{why}", self.head(task)))

@@ -12,6 +12,15 @@ pub(super) fn run_of(settings: &Value) -> Run {
 }
 
 fn run_with(settings: &Value, max_workers: u32) -> Run {
+    run_of_shapes(settings, max_workers, |_| {})
+}
+
+/// Returns a run whose first task may leave everything as it is.
+fn run_that_may_keep() -> Run {
+    run_of_shapes(&json!({}), 4, |expanded| expanded.shapes.entry(id("1.1")).or_default().may_keep = true)
+}
+
+fn run_of_shapes(settings: &Value, max_workers: u32, shape: impl Fn(&mut crate::subtasks::Expanded)) -> Run {
     let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
         "x-switchboard": { "max_workers": max_workers, "gates": ["-build_check", "-test_runner", "-secretscan"] },
         "phases": [
@@ -20,7 +29,8 @@ fn run_with(settings: &Value, max_workers: u32) -> Run {
                 { "id": "1.2", "phase": 1, "description": "d", "files_touched": ["a"] } ] },
             { "id": 2, "name": "q", "tasks": [{ "id": "2.1", "phase": 2, "description": "d" }] }
         ] });
-    let expanded = crate::subtasks::expand(&crate::plan_json::parse(&plan.to_string()).unwrap()).unwrap();
+    let mut expanded = crate::subtasks::expand(&crate::plan_json::parse(&plan.to_string()).unwrap()).unwrap();
+    shape(&mut expanded);
     let prepared = crate::prepare::prepare(&expanded.plan, &std::collections::BTreeSet::new(), None);
     let compiled = crate::way::compile(
         &expanded,
@@ -95,6 +105,20 @@ fn each_step_of_a_chain_begins_on_the_change_of_the_one_before() {
         carried
     });
     assert_eq!(carried.as_deref(), Some("c-1.1.s1"));
+}
+
+#[test]
+fn a_task_that_may_leave_everything_as_it_is_is_done_without_a_change_and_judged_with_one() {
+    let mut run = run_that_may_keep();
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let may_keep = run.effects().into_iter().any(|effect| matches!(effect, Effect::Capture { may_keep: true, .. }));
+    assert!(may_keep);
+    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 1, step: None, why: String::new() });
+    assert_eq!(run.state_of("1.1"), TaskState::Done { commit: String::new() });
+
+    let mut run = run_that_may_keep();
+    run.capture_lines("1.1", 1);
+    assert!(!run.is_done("1.1"), "a change is judged and merged like any other");
 }
 
 #[test]

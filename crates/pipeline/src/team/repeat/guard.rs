@@ -65,6 +65,13 @@ impl Guard {
         self.window.iter_mut().for_each(|window| window.heard(at));
     }
 
+    /// Leaves out time during which the machine was suspended: it counts for no limit.
+    pub fn suspended(&mut self, ms: i64) {
+        self.usage.stood_still(ms);
+        self.window.iter_mut().for_each(|window| window.stood_still(ms));
+        self.paused_since = self.paused_since.map(|since| since.plus(ms));
+    }
+
     /// Folds an event of the worker; returns its findings.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about progress")]
     pub fn step(&mut self, event: &WorkerEvent, now: Millis) -> Vec<Finding> {
@@ -115,6 +122,7 @@ impl Guard {
         found.extend(self.end(tool_kind, status, now));
         found
     }
+
     /// Checks the limits of time.
     pub fn tick(&mut self, now: Millis) -> Vec<Finding> {
         match self.paused_since {

@@ -226,6 +226,26 @@ fn the_time_of_a_worker_that_waits_stands_still() {
     assert_eq!(guard.due(), Some(Millis(70 * MINUTE)), "the window of its delegation");
 }
 
+#[test]
+fn the_time_of_a_suspended_machine_counts_for_no_limit_also_while_the_worker_is_paused() {
+    const MINUTE: i64 = 60_000;
+    let limits = RoleLimits { minutes: 30, ..RoleLimits::default() };
+    let mut guard = Guard::new("coder", limits, TeamLimits::default(), Millis(0));
+    guard.step(&called("c1", "read", "Read a.rs", "completed"), Millis(MINUTE));
+    let night = 8 * 60 * MINUTE;
+
+    guard.suspended(night);
+
+    assert_eq!(guard.due(), Some(Millis(night + 21 * MINUTE)), "20 minutes without a sign of life");
+    assert!(guard.tick(Millis(night + 20 * MINUTE)).is_empty());
+    guard.step(&WorkerEvent::PauseChanged { state: PauseState::Paused }, Millis(night + 20 * MINUTE));
+    guard.suspended(night);
+    guard.step(&WorkerEvent::PauseChanged { state: PauseState::Resumed }, Millis(2 * night + 22 * MINUTE));
+    assert!(guard.tick(Millis(2 * night + 25 * MINUTE)).is_empty(), "two of 25 minutes it was paused");
+    let found = guard.tick(Millis(2 * night + 32 * MINUTE));
+    assert!(found.iter().any(|found| found.words.contains("has used 30 of 30 minutes")), "{found:?}");
+}
+
 fn kinds(found: &[Finding]) -> Vec<FindingKind> {
     found.iter().map(|found| found.kind).collect()
 }

@@ -74,7 +74,7 @@ impl Usage {
         Some(found)
     }
 
-    /// Extends the time limit by the time during which the worker was paused.
+    /// Extends the time limit by the time during which the worker was paused or the machine suspended.
     pub fn stood_still(&mut self, ms: i64) {
         (self.begun, self.last_success) = (self.begun.plus(ms), self.last_success.plus(ms));
     }

@@ -34,6 +34,11 @@ impl Window {
         self.heard = self.heard.max(at);
     }
 
+    /// Extends the window by the time during which the machine was suspended.
+    pub fn stood_still(&mut self, ms: i64) {
+        self.heard = self.heard.plus(ms);
+    }
+
     /// Records a question to a person.
     pub fn asked(&mut self, ask: &str) {
         self.asks.insert(ask.to_owned());

@@ -184,12 +184,30 @@ fn a_task_is_sized_by_its_files() {
         (json!(["src/"]), TaskSize::Large),
         (json!(["src/parser"]), TaskSize::Large),
         (json!(["src/*.rs"]), TaskSize::Large),
+        (json!(["Dockerfile", "LICENSE"]), TaskSize::Medium),
+        (json!(["justfile", "tools/makefile"]), TaskSize::Medium),
+        (json!(["gradlew"]), TaskSize::Small),
         (json!(["."]), TaskSize::Large),
     ] {
         assert_eq!(size(&json!({ "files_touched": files })), expected, "{files}");
     }
     let known = task(&json!({ "files_touched": ["src/parser"] }));
     assert_eq!(measure(&known, |_| false).size, TaskSize::Small, "the tree says that it is a file");
+}
+
+#[test]
+fn each_path_that_stands_for_many_files_is_named_with_what_it_is_taken_for() {
+    let found =
+        task_refusals(&task(&json!({ "files_touched": ["tool", "src/*.rs", "lib/", "a.rs"] })), is_folder_by_name);
+
+    let told: Vec<_> = found.iter().map(|refusal| (refusal.reason.as_str(), refusal.remedy.as_str())).collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[0].0.contains("touches tool, a folder by its name,"), "{told:?}");
+    assert!(told[0].1.contains("a new file without an extension"), "{told:?}");
+    assert!(
+        told[1].0.contains("touches src/*.rs, a glob,") && told[2].0.contains("touches lib/, a folder,"),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
         writes: if is_report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
         retry_from: tries.from,
         begins_on: shape.begins_on.clone(),
-        may_keep: shape.result == WorkResult::Draft,
+        may_keep: shape.may_keep || shape.result == WorkResult::Draft,
         answer: None,
     };
     let id = StepId::work();
