@@ -44,6 +44,10 @@ pub fn check(what: &'static str, text: &str) -> Result<(), IdError> {
     if text.len() > MAX_ID_BYTES {
         return Err(IdError::TooLong(what));
     }
+    // Most ids are such that their characters need not be looked at again.
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Ok(());
+    }
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     if let Some(found) = text.chars().find(|c| !allowed(*c)) {
         return Err(IdError::BadCharacter { what, found });
@@ -251,21 +255,36 @@ impl Digest {
     pub fn hex(&self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-        self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+        let mut text = String::with_capacity(2 * self.0.len());
+        for byte in self.0 {
+            text.push(digit(byte >> 4));
+            text.push(digit(byte & 15));
+        }
+        text
     }
 
     /// Reads 64 hex digits, with or without the `sha256:` prefix.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.strip_prefix("sha256:").unwrap_or(text);
-        if hex.len() != 64 || !hex.is_ascii() {
+        if hex.len() != 64 {
             return None;
         }
         let mut bytes = [0; 32];
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok()?;
+        for (byte, digits) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            *byte = (value(digits[0])? << 4) | value(digits[1])?;
         }
         Some(Self(bytes))
+    }
+}
+
+/// Returns the value of a hex digit.
+const fn value(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
     }
 }
 
@@ -283,7 +302,7 @@ impl fmt::Debug for Digest {
 
 impl serde::Serialize for Digest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&format!("sha256:{}", self.hex()))
     }
 }
 
@@ -346,5 +365,9 @@ mod tests {
         assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
         assert_ne!(digest, Digest::of_parts(&[b"a", b"bc"]));
         assert_eq!(Digest::parse("sha256:zz"), None);
+        assert_eq!(Digest::parse(&digest.hex().to_uppercase()), Some(digest));
+        for bad in ["+f", "g0", "0:", "é"] {
+            assert_eq!(Digest::parse(&format!("{bad}{}", &digest.hex()[bad.len()..])), None, "{bad}");
+        }
     }
 }
