@@ -182,6 +182,7 @@ impl State {
     pub fn expect_seat(&self, fence: u64) -> Result<&Seat, Refused> {
         match &self.form {
             Form::Led(seat) if seat.fence == fence => Ok(seat),
+            Form::Vacant(seat) if seat.fence == fence => Err(lost(seat)),
             Form::Led(_) | Form::Vacant(_) => Err(stale(fence, self.fence)),
             Form::Driven => Err(nobody()),
         }
@@ -270,6 +271,11 @@ impl fmt::Display for Form {
 fn stale(fence: u64, now: u64) -> Refused {
     let why = format!("the seat was taken with fence {now}, and {fence} is not that one");
     Refused::new(RefusedCode::Stale, why, "seat_status says the present fence to who has the seat")
+}
+
+fn lost(seat: &Seat) -> Refused {
+    let why = format!("{} has lost the seat: nothing was heard of it in its lease", seat.agent);
+    Refused::new(RefusedCode::Stale, why, "a person gives an agent the seat: switchboard lead RUN AGENT")
 }
 
 fn nobody() -> Refused {

@@ -277,6 +277,17 @@ fn a_rejected_plan_goes_to_a_person_at_once() {
 }
 
 #[test]
+fn the_fence_of_a_seat_that_was_lost_is_refused_for_that_reason() {
+    let taken = ModeEvent::SeatTaken { agent: ben(), fence: 1, lease_ms: 1000, by: ben() };
+    let state = begun(request()).step(&taken).unwrap();
+
+    let vacant = state.step(&ModeEvent::SeatLost { fence: 1 }).unwrap();
+
+    assert_eq!(vacant.expect_seat(1).unwrap_err().why, "ben has lost the seat: nothing was heard of it in its lease");
+    assert!(vacant.expect_seat(7).unwrap_err().why.contains("7 is not that one"));
+}
+
+#[test]
 fn a_plan_that_comes_back_unchanged_is_no_revision() {
     let state = after(&at_critic_gate(), [reviewed(PlanVerdict::NeedsRevision)]);
 
