@@ -44,6 +44,7 @@ fn a_bad_file_is_listed_and_stops_only_who_asks_for_it() {
     define(&sandbox, "scout.md", SCOUT, "Look.");
     define(&sandbox, "bad.md", "name: bad\ndescription: d\ntool: read\n", "Look.");
     define(&sandbox, "claude.md", "name: claude\ndescription: d\n", "Look.");
+    define(&sandbox, "echo.md", "name: echo\ndescription: d\n", "Look.");
 
     dispatch(&sandbox, "scout", &[]).ends_with(0);
     let failure = dispatch(&sandbox, "bad", &["--json"]).ends_with(2).failure();
@@ -54,7 +55,7 @@ fn a_bad_file_is_listed_and_stops_only_who_asks_for_it() {
     let failure = dispatch(&sandbox, "scuot", &["--json"]).ends_with(5).failure();
     assert!(failure["hint"].as_str().unwrap().contains("scout"), "{failure}");
     let listed = sandbox.switchboard(&["agents", "--json"]).ends_with(0).json();
-    assert_eq!(listed["bad_definitions"].as_array().map(Vec::len), Some(2), "{listed}");
+    assert_eq!(listed["bad_definitions"].as_array().map(Vec::len), Some(3), "{listed}");
     sandbox
         .switchboard(&["agents"])
         .ends_with(0)

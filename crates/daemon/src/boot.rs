@@ -107,9 +107,13 @@ pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
 }
 
 /// Removes unfinished work trees that the last daemon left. Called before runs are taken up, which make work trees.
-async fn forget_unmade(place: &RootPaths) {
-    let (repo, base) = (place.repo.clone(), place.state.join("worktrees"));
-    match blocking(move || repo.worktrees_forget_incomplete(&base).map_err(|error| error.failure())).await {
+async fn forget_unmade(place: &RootPaths, dispatch: &Dispatch) {
+    let (repo, dispatch) = (place.repo.clone(), dispatch.clone());
+    let forget = move || {
+        let folders = dispatch.worktree_folders().map_err(|error| error.to_failure())?;
+        repo.worktrees_forget_incomplete(&folders).map_err(|error| error.failure())
+    };
+    match blocking(forget).await {
         Ok(0) => {}
         Ok(forgotten) => tracing::info!(forgotten, "work trees that were never made are forgotten"),
         Err(error) => tracing::warn!(%error, "work trees that were never made stay registered"),
@@ -189,7 +193,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let resting = tokio::spawn(idle_work::run(place.clone(), store.clone(), stop.clone()));
     verbs::withdraw_all(&store).await?;
     let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
-    forget_unmade(&place).await;
+    forget_unmade(&place, &dispatch).await;
     dispatch.boot().await?;
     // Only after boot: earlier, every worker would seem to be without a task.
     let keeping = tokio::spawn(expiry::watch(store.clone(), leases, dispatch.assignees(), stop.clone()));

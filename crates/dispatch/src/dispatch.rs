@@ -1,6 +1,7 @@
 //! The dispatcher as the daemon holds it: the shared world, and an engine for each live run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -65,8 +66,7 @@ impl Dispatch {
     /// When the record can't be read. A single run that can't go on is logged and skipped.
     pub async fn boot(&self) -> Result<(), Error> {
         removal::resolve_begun(&self.world).await?;
-        let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
-        let live = self.world.store.read(&live)?;
+        let live = self.live_rows()?;
         // Claims of all runs first, before any engine starts: an engine must not lease what belongs to a tree of
         // another run.
         let mut claims = Vec::new();
@@ -106,6 +106,23 @@ impl Dispatch {
         // A merge into the user's branch may take minutes; only another merge has to wait for it.
         tokio::spawn(finish_merges(Arc::clone(&self.world)));
         Ok(())
+    }
+
+    fn live_rows(&self) -> Result<Vec<Row>, Error> {
+        Ok(self.world.store.read(&Query::table(RUNS).eq("state", "running").asc("seq").limit(1000))?)
+    }
+
+    /// Returns the folders that hold nothing but work trees of runs: the default one, and that of each live run whose
+    /// work trees are elsewhere.
+    ///
+    /// # Errors
+    /// When the record can't be read.
+    pub fn worktree_folders(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut folders = vec![self.world.config.worktrees.clone()];
+        for row in self.live_rows()? {
+            folders.push(Path::new(row.try_text("worktrees")?).join(row.try_text("id")?));
+        }
+        Ok(folders)
     }
 
     /// Returns the runs led by a team that were stopped while parts of them were still live, because the last daemon

@@ -68,6 +68,7 @@ pub(crate) fn checked_out(git: &dyn Git) -> Result<(String, Oid), Error> {
 pub(crate) fn start(git: &dyn Git, named: Option<&str>) -> Result<(String, Oid), Error> {
     let Some(named) = named else { return checked_out(git) };
     let Some(base) = git.rev_parse(named)? else { return Err(unknown(git, named)?.into()) };
+    let named = named.strip_prefix("refs/heads/").unwrap_or(named);
     // A branch of a run is only used as a start commit: it is no target of a merge.
     let is_branch = !is_our_branch(named) && git.names()?.iter().any(|name| name == named);
     if is_branch && git.branch(named)?.is_some() {
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(start(repo, None).unwrap(), (checked_out.clone(), head.clone()));
         assert_eq!((start(repo, Some("HEAD")).unwrap(), &head), ((checked_out.clone(), head.clone()), &last));
         assert_eq!(start(repo, Some("release")).unwrap(), ("release".to_owned(), first.clone()));
+        assert_eq!(start(repo, Some("refs/heads/release")).unwrap(), ("release".to_owned(), first.clone()));
         assert_eq!(start(repo, Some("switchboard/run_1")).unwrap(), (checked_out.clone(), first.clone()));
         assert_eq!(start(repo, Some(first.short())).unwrap(), (checked_out, first));
     }

@@ -128,6 +128,7 @@ codes! {
     "dispatch.cannot-undo" Person "a merge can't be undone without losing work";
     "dispatch.dirty" Person "the merge would change files that you have changed";
     "dispatch.merge-conflict" Failed "the merge would conflict";
+    "dispatch.nested-repository" Failed "a change holds a git repository of its own, or files in a submodule";
     "dispatch.no-answer" Failed "no worker of the task has given an answer";
     "dispatch.no-change" Failed "the worker changed nothing";
     "dispatch.no-ports" Failed "no TCP ports are left for a work tree";

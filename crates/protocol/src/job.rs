@@ -166,8 +166,13 @@ impl Job {
             Mode::Chain => (MIN_SHARED as usize, MAX_STEPS as usize),
         };
         if !(least..=most).contains(&count) {
+            let what = match mode {
+                Mode::Single | Mode::Parallel => "tasks",
+                Mode::Debate => "participants",
+                Mode::Chain => "steps",
+            };
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            return Some(("job.tasks", format!("the mode {} takes {wanted} of them, found {count}", mode.as_str())));
+            return Some(("job.tasks", format!("the mode {} takes {wanted} {what}, found {count}", mode.as_str())));
         }
         if let Some(attempts) = self.attempts.filter(|attempts| !(1..=MAX_PLAN_ATTEMPTS).contains(attempts)) {
             return Some(("job.attempts", format!("a task is tried 1 to {MAX_PLAN_ATTEMPTS} times, found {attempts}")));
@@ -176,7 +181,7 @@ impl Job {
             return self.misfit_of_debate(count);
         }
         if let Some(at) = self.tasks.iter().position(JobTask::is_blank) {
-            return Some(("job.tasks", format!("number {} of them is empty", at + 1)));
+            return Some(("job.tasks", format!("task number {} is empty", at + 1)));
         }
         let of_debate = [("job.topic", self.topic.is_some()), ("job.rounds", self.rounds.is_some())];
         let of_debate = of_debate.into_iter().chain([("job.quorum", self.quorum.is_some())]);

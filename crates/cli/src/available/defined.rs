@@ -69,7 +69,8 @@ impl Available {
         base: &AgentName,
         context: &Context,
     ) -> Result<AgentChoice, Failure> {
-        if self.definition(base)?.is_some() {
+        // A definition with the name of a configured agent doesn't stop those that build on the agent.
+        if self.configured_as(base).is_none() && self.definition(base)?.is_some() {
             let what = format!("{} is to be the agent {base}, which is a definition itself", definition.name);
             let failure = Failure::new("agent.bad-definition", what).at(definition.path.display().to_string());
             return Err(failure.hint("name a configured agent: `agent: NAME`"));

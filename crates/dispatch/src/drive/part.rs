@@ -7,11 +7,11 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::modes::{ModeFact, PartWork};
 use switchboard_protocol::run::Budget;
-use switchboard_protocol::verb::run::StartRunRequest;
+use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::Interest;
 
 use super::record::{Part, subject};
-use super::{Driver, Waited};
+use super::{Driver, Setup, Waited};
 use crate::error::shape;
 use crate::work::RUNS;
 use crate::{Dispatch, Error, report};
@@ -92,7 +92,7 @@ impl Driver {
         }
         self.make_branch().await?;
         let request = match self.budget()? {
-            Ok(budget) => StartRunRequest { budget, ..request },
+            Ok(budget) => StartRunRequest { budget, agents: self.renewed_agents()?, ..request },
             Err(failure) => return Ok(Err(failure)),
         };
         let caller = Caller::unverified(self.setup.by.clone(), "the run that it has started");
@@ -112,6 +112,12 @@ impl Driver {
             Err(error) if error.may_pass() => Err(error),
             Err(error) => Ok(Err(error.to_failure())),
         }
+    }
+
+    /// Returns the agents with the variables that a person's `retry` or `resume` has passed since the last part.
+    fn renewed_agents(&mut self) -> Result<Vec<AgentChoice>, Error> {
+        self.setup = Setup::read(&self.dispatch.world, &self.run)?;
+        Ok(self.setup.template.agents.clone())
     }
 
     /// Returns what is left of the run's budget for its next part.

@@ -44,7 +44,7 @@ pub(crate) async fn capture(
     let captured = ctx.world.git(move |git| {
         let commit = Commit { branch: &branch, parent: &base, author: &author, message: &message };
         let Some(captured) = git.capture(&path, &commit)? else { return Ok(None) };
-        if captured.tree == git.tree_of(&start)? && !may_stay {
+        if captured.tree == git.tree_of(&start)? && !may_stay && captured.left_out.is_empty() {
             return Ok(None);
         }
         let files = git.changed_files(&base, &captured.commit)?;
@@ -70,8 +70,9 @@ pub(crate) async fn capture(
     let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
     let files = files.iter().take(FILES_NAMED).map(|change| crate::plan::text(&change.path)).collect();
     let (commit, tree) = (captured.commit.to_string(), captured.tree.to_string());
-    let captured =
-        RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, base, files, files_total, lines };
+    let left_out = captured.left_out.iter().take(FILES_NAMED).map(|path| crate::plan::text(path)).collect();
+    let task = id.clone();
+    let captured = RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines, left_out };
     ctx.engine.step(captured).await?;
     ctx.world.crash("change-captured");
     Ok(None)

@@ -64,6 +64,7 @@ pub(super) async fn gather(ctx: &Ctx, id: &TaskId, attempt: u32, is_rebase: bool
             files_total: u32::try_from(files.len()).unwrap_or(u32::MAX),
             files: files.iter().take(FILES_NAMED).map(|file| crate::plan::text(file)).collect(),
             lines: 0,
+            left_out: Vec::new(),
         },
     })
 }

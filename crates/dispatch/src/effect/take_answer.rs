@@ -152,7 +152,7 @@ impl Wrote {
         let (task, attempt, files_total) = (given.task.clone(), given.attempt, self.files_total());
         let Self { commit, tree, base, mut files, lines, .. } = self;
         files.truncate(super::capture::FILES_NAMED);
-        RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines }
+        RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines, left_out: Vec::new() }
     }
 }
 

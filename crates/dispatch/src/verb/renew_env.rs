@@ -23,13 +23,16 @@ impl Dispatch {
         let whole = whole.map(|whole| find_run(&self.world, Some(whole))).transpose()?;
         let row = whole.as_ref().unwrap_or(row);
         let run = run_id(row)?;
-        for row in std::iter::once(row).chain(&parts_of(&self.world, &run)?) {
+        let is_led = row.get_text("mode").is_some();
+        // A run that a team leads has no workers of its own, and no plan if it began with a request.
+        let rows = if is_led { parts_of(&self.world, &run)? } else { vec![row.clone()] };
+        for row in rows.iter().filter(|row| row.get_text("state") != Some("succeeded")) {
             let plan = history::plan(&self.world, &run_id(row)?)?;
             if plan.renew_env(given) {
                 write_agents(&self.world, &plan).await?;
             }
         }
-        if row.get_text("mode").is_none() {
+        if !is_led {
             return Ok(());
         }
         // Once no part will start any more, there is no start request.

@@ -42,7 +42,7 @@ impl RunState {
         let warnings = record.reports.iter().filter(|reported| reported.report.verdict == Verdict::Warn).count();
         let costs = || record.workers.iter().map(|worker| self.account.cost(worker));
         // An agent that reports no cost is not for free.
-        let is_cost_unknown = costs().all(|cost| cost.is_none());
+        let is_cost_unknown = costs().any(|cost| cost.is_none());
         let cost = costs().flatten().fold(0, u64::saturating_add);
         Some(Candidate { task: record.task()?, change, rank: (warnings, change.lines, is_cost_unknown, cost, number) })
     }

@@ -77,6 +77,26 @@ impl RunState {
         Ok(self.after(at, moved, String::new()))
     }
 
+    /// Refuses an attempt whose files are partly in repositories of their own: merging the rest would lose them.
+    pub(super) fn change_incomplete(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        left_out: &[String],
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        let step = self.expect_capturing(at, attempt)?;
+        self.expect_answered(at, step)?;
+        self.records[at].resume = false;
+        let refused = |path: &String| {
+            format!(
+                "the files in {path} can't be part of the change, because it is a git repository of its own or a submodule: \
+                 remove its .git, or list it in .gitignore [dispatch.nested-repository]"
+            )
+        };
+        Ok(self.refuse(at, step, RefusalCause::AgentFailed, left_out.iter().map(refused).collect()))
+    }
+
     pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32, why: &str) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;

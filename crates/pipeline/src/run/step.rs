@@ -87,7 +87,10 @@ impl RunState {
             }
             RunEvent::PersonAnswered { task, need, answer, note } => self.person_answered(task, need, *answer, note),
             RunEvent::TurnEnded { task, worker, outcome, reason } => self.turn_ended(task, worker, *outcome, reason),
-            RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _, lines } => {
+            RunEvent::ChangeCaptured { task, attempt, left_out, .. } if !left_out.is_empty() => {
+                self.change_incomplete(task, *attempt, left_out)
+            }
+            RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, lines, .. } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
                 self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total, lines: *lines })
             }

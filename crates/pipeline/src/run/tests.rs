@@ -131,7 +131,8 @@ impl Run {
         let Change { commit, tree, base, files: files_total, lines } = change.clone();
         let (attempt, files) = (self.view(task).attempt, vec!["a".to_owned(); files_total as usize]);
         let task = id(task);
-        self.tell(RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines });
+        let left_out = Vec::new();
+        self.tell(RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines, left_out });
     }
 
     fn judge(&mut self, task: &str, gate: &str, verdict: Verdict) {
@@ -298,6 +299,28 @@ fn a_worker_that_says_done_and_changed_nothing_is_not_done() {
 
     let view = run.view("1.1");
     assert_eq!((view.attempt, &view.refusals[0].cause), (2, &RefusalCause::NothingChanged));
+}
+
+#[test]
+fn a_change_from_which_a_nested_repository_was_left_out_is_refused_with_its_path() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Finished);
+
+    run.tell(RunEvent::ChangeCaptured {
+        task: id("1.1"),
+        attempt: 1,
+        commit: "c".to_owned(),
+        tree: "t".to_owned(),
+        base: String::new(),
+        files: vec!["a".to_owned()],
+        files_total: 1,
+        lines: 1,
+        left_out: vec!["vendor".to_owned()],
+    });
+
+    let view = run.view("1.1");
+    assert_eq!((view.attempt, run.starting()), (2, vec!["1.1".to_owned()]));
+    assert!(view.refusals[0].reasons[0].starts_with("the files in vendor can't be part of the change"), "{view:?}");
 }
 
 #[test]

@@ -75,7 +75,18 @@ impl World {
         let (commit, tree, base) = (self.name(), self.name(), self.bases[&task].clone());
         self.trees.insert(task.clone(), tree.clone());
         let files = vec!["tests/a.rs".to_owned()];
-        self.surely(RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total: 2, lines: 9 });
+        let (files_total, lines, left_out) = (2, 9, Vec::new());
+        self.surely(RunEvent::ChangeCaptured {
+            task,
+            attempt,
+            commit,
+            tree,
+            base,
+            files,
+            files_total,
+            lines,
+            left_out,
+        });
     }
 
     // === lies ===

@@ -514,6 +514,7 @@ impl World {
                 files: vec!["src/a.rs".to_owned()],
                 files_total: 1,
                 lines: 1 + self.rng.u32(..3),
+                left_out: Vec::new(),
             },
         };
         let _refused = self.tell(event);

@@ -18,7 +18,8 @@ pub struct Captured {
     pub commit: Oid,
     /// Tree of the commit.
     pub tree: Oid,
-    /// Repositories that the agent made or moved inside the work tree: their content can't be committed and was left out.
+    /// Repositories that the agent made or moved inside the work tree, and submodules with files that are not the submodule's: their content
+    /// can't be committed and was left out.
     pub left_out: Vec<PathBuf>,
 }
 
@@ -112,6 +113,7 @@ impl Worktree {
     /// Writes the tree of all files, starting from an index of `parent`.
     fn write_tree(&self, index: &Path, parent: &Oid, ignored: &[PathBuf]) -> Result<(Oid, Vec<PathBuf>)> {
         let mut left_out = self.nested(index)?;
+        left_out.extend(self.written_in_empty_submodules(index)?);
         let mut paths = format!(".\0:(top,exclude,literal){OWN_FOLDER}\0").into_bytes();
         for nested in &left_out {
             paths.extend_from_slice(b":(top,exclude,literal)");
@@ -143,6 +145,22 @@ impl Worktree {
         let listed = self.private(index, &["ls-files", "--others", "--exclude-standard", "-z"])?.bytes()?;
         let folders = listed.split(|b| *b == 0).filter_map(|path| path.strip_suffix(b"/"));
         Ok(folders.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
+    }
+
+    /// Returns submodules that nobody has checked out and in whose folders there are files, which git takes for the submodule's own.
+    fn written_in_empty_submodules(&self, index: &Path) -> Result<Vec<PathBuf>> {
+        if !self.path.join(".gitmodules").is_file() {
+            return Ok(Vec::new());
+        }
+        let listed = self.private(index, &["ls-files", "--stage", "-z"])?.bytes()?;
+        let submodules = listed.split(|b| *b == 0).filter(|line| line.starts_with(b"160000 "));
+        let paths = submodules.filter_map(|line| line.split(|b| *b == b'\t').nth(1)).map(OsStr::from_bytes);
+        let is_written = |path: &&OsStr| {
+            let folder = self.path.join(path);
+            let has_files = std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
+            has_files && !folder.join(".git").exists()
+        };
+        Ok(paths.filter(is_written).map(PathBuf::from).collect())
     }
 
     fn private(&self, index: &Path, args: &[&str]) -> Result<Call> {

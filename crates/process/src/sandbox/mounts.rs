@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{
@@ -17,6 +17,9 @@ use crate::{Error, Result};
 /// Maximum number of paths that are mounted one by one.
 const MAX_MOUNTS: usize = 64;
 
+/// Maximum number of links that are followed to a path: that of the kernel.
+const MAX_LINKS: usize = 40;
+
 /// Mounts to make, prepared before the fork.
 #[derive(Debug)]
 pub(super) struct Mounts {
@@ -24,8 +27,19 @@ pub(super) struct Mounts {
     hidden: Vec<CString>,
     /// Paths that stay visible in hidden folders, and paths that may be written; those that are only read come first.
     kept: Vec<KeptPath>,
+    /// Symbolic links in hidden folders, on the way to a path that stays visible.
+    links: Vec<Link>,
     /// Working directory to enter again, which a mount may cover.
     cwd: Option<CString>,
+}
+
+/// A symbolic link to make again.
+#[derive(Debug)]
+struct Link {
+    at: CString,
+    target: CString,
+    /// Folders to make above it.
+    way: Vec<CString>,
 }
 
 #[derive(Debug)]
@@ -42,8 +56,9 @@ impl Mounts {
     pub(super) fn new(sandbox: &Sandbox, cwd: Option<&Path>) -> Result<Self> {
         let hidden: Vec<_> = paths::HIDDEN.iter().filter_map(|path| real_folder(Path::new(path))).collect();
         let read = sandbox.read.iter().chain(&sandbox.sockets).map(|path| (path, false));
-        let mut kept = Vec::new();
+        let (mut kept, mut links) = (Vec::new(), Vec::new());
         for (path, is_writable) in read.chain(sandbox.write.iter().map(|path| (path, true))) {
+            links.extend(Link::on_the_way_to(path, &hidden)?);
             let path = path.canonicalize().map_err(|error| failed(path, &error))?;
             let inside = hidden.iter().find(|folder| path.starts_with(folder));
             if is_writable || inside.is_some() {
@@ -56,7 +71,7 @@ impl Mounts {
         }
         let cwd = cwd.map(c_string).transpose()?;
         let hidden = hidden.iter().map(|path| c_string(path)).collect::<Result<_>>()?;
-        Ok(Self { hidden, kept, cwd })
+        Ok(Self { hidden, kept, links, cwd })
     }
 
     /// Makes the mounts for the calling process, which has a separate mount name space. System calls only.
@@ -72,6 +87,7 @@ impl Mounts {
             mount(c"tmpfs", &**folder, c"tmpfs", flags, c"mode=0755,size=1m")?;
         }
         self.kept.iter().try_for_each(KeptPath::make_way)?;
+        self.links.iter().try_for_each(Link::make)?;
         self.put(&trees, false)?;
         all_read_only()?;
         self.put(&trees, true)?;
@@ -97,10 +113,8 @@ impl KeptPath {
             None => None,
             Some(hidden) => {
                 let is_file = !path.is_dir();
-                let folders = path.ancestors().skip(usize::from(is_file)).take_while(|folder| folder != hidden);
-                let mut folders = folders.map(c_string).collect::<Result<Vec<_>>>()?;
-                folders.reverse();
-                Some((folders, is_file))
+                let lowest = if is_file { path.parent().unwrap_or(path) } else { path };
+                Some((folders_between(hidden, lowest)?, is_file))
             }
         };
         Ok(Self { at: c_string(path)?, is_writable, way })
@@ -109,17 +123,77 @@ impl KeptPath {
     /// Makes the mount point in a folder that is empty.
     fn make_way(&self) -> io::Result<()> {
         let Some((folders, is_file)) = &self.way else { return Ok(()) };
-        for folder in folders {
-            match rustix::fs::mkdir(&**folder, Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
+        make_folders(folders)?;
         if *is_file {
             let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
             rustix::fs::open(&*self.at, flags, Mode::from_raw_mode(0o600))?;
         }
         Ok(())
+    }
+}
+
+// === impl Link ===
+
+impl Link {
+    /// Returns the links in hidden folders that are followed to reach a path.
+    fn on_the_way_to(path: &Path, hidden: &[PathBuf]) -> Result<Vec<Self>> {
+        let path = std::path::absolute(path).map_err(|error| failed(path, &error))?;
+        let (mut links, mut followed) = (Vec::new(), 0);
+        let (mut real, mut rest) = (PathBuf::from("/"), path.clone());
+        while let Some(first) = rest.components().next() {
+            let mut next = rest.components();
+            next.next();
+            let mut after = next.as_path().to_owned();
+            match first {
+                Component::Normal(name) => {
+                    let at = real.join(name);
+                    if let Ok(target) = at.read_link() {
+                        followed += 1;
+                        if followed > MAX_LINKS {
+                            return Err(failed(&path, &rustix::io::Errno::LOOP.into()));
+                        }
+                        if let Some(hidden) = hidden.iter().find(|folder| at.starts_with(folder)) {
+                            let way = folders_between(hidden, &real)?;
+                            links.push(Self { at: c_string(&at)?, target: c_string(&target)?, way });
+                        }
+                        after = target.join(after);
+                    } else {
+                        real = at;
+                    }
+                }
+                Component::RootDir => real = PathBuf::from("/"),
+                Component::ParentDir => drop(real.pop()),
+                Component::CurDir | Component::Prefix(_) => {}
+            }
+            rest = after;
+        }
+        Ok(links)
+    }
+
+    /// Makes the link in a folder that is empty.
+    fn make(&self) -> io::Result<()> {
+        make_folders(&self.way)?;
+        is_there(rustix::fs::symlink(&*self.target, &*self.at))
+    }
+}
+
+/// Returns the folders below `above` down to `lowest`, the highest one first.
+fn folders_between(above: &Path, lowest: &Path) -> Result<Vec<CString>> {
+    let folders = lowest.ancestors().take_while(|folder| *folder != above);
+    let mut folders = folders.map(c_string).collect::<Result<Vec<_>>>()?;
+    folders.reverse();
+    Ok(folders)
+}
+
+fn make_folders(folders: &[CString]) -> io::Result<()> {
+    folders.iter().try_for_each(|folder| is_there(rustix::fs::mkdir(&**folder, Mode::from_raw_mode(0o755))))
+}
+
+/// Ignores that something exists already.
+fn is_there(made: rustix::io::Result<()>) -> io::Result<()> {
+    match made {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -153,6 +153,11 @@ fn a_submodule_stays_at_its_commit() {
     let (repo, worktree, at) = fixture.worktree("t1");
     let path = worktree.path();
     assert_eq!(worktree.capture(BRANCH, &at, &author(), "m").unwrap(), None, "an empty submodule folder is no change");
+    write(path, "sub/new", "x");
+    write(path, "a.txt", "changed first");
+    let captured = worktree.capture(BRANCH, &at, &author(), "m").unwrap().unwrap();
+    assert_eq!(captured.left_out, [PathBuf::from("sub")], "nobody has checked it out, and there is a file");
+    fs::remove_file(path.join("sub/new")).unwrap();
 
     fixture.run_in(path, &["-c", allow, "submodule", "--quiet", "update", "--init"]);
     write(path, "sub/file", "agent");

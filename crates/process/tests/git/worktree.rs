@@ -175,15 +175,20 @@ fn what_a_killed_maker_left_is_removed_and_nothing_else() {
         fs::write(admin(name).join("locked"), reason).unwrap();
     }
 
-    assert_eq!(repo.worktrees_forget_incomplete(&fixture.base()).unwrap(), 4);
-    assert_eq!(repo.worktrees_forget_incomplete(&fixture.base()).unwrap(), 0);
+    let run = fixture.folder.path().join("chosen/run");
+    repo.worktree_add(&run.join("t5"), "t5", &at, &[]).unwrap();
+    fs::write(admin("t5").join("locked"), ours).unwrap();
+    let bases = [fixture.base(), run.clone(), fixture.folder.path().join("not-there")];
+
+    assert_eq!(repo.worktrees_forget_incomplete(&bases).unwrap(), 5);
+    assert_eq!(repo.worktrees_forget_incomplete(&bases).unwrap(), 0);
 
     let kept = ["git-makes", "locked-by-a-person", "t1", "t4", "elsewhere"];
-    let removed = ["1.1", "t2", "t3", "elsewhere-gone"];
+    let removed = ["1.1", "t2", "t3", "elsewhere-gone", "t5"];
     assert_eq!(kept.map(|name| admin(name).exists()), [true; 5]);
-    assert_eq!(removed.map(|name| admin(name).exists()), [false; 4]);
+    assert_eq!(removed.map(|name| admin(name).exists()), [false; 5]);
     assert!(whole.path().join("a.txt").exists() && elsewhere[0].join("a.txt").exists());
-    assert!(!half.path().exists());
+    assert!(!half.path().exists() && !run.join("t5").exists());
 }
 
 #[test]

@@ -149,6 +149,22 @@ fn a_tree_in_a_folder_of_sockets_is_there_and_nothing_else_of_it_is() {
 }
 
 #[test]
+fn a_program_behind_links_in_a_folder_of_sockets_starts() {
+    let mut fixture = Fixture::in_tmp();
+    let folder = fixture.state("").parent().unwrap().to_owned();
+    let (tools, program) = (folder.join("tools"), folder.join("current/tool"));
+    fs::create_dir(&tools).unwrap();
+    symlink("tools", folder.join("current")).unwrap();
+    symlink("/bin/true", tools.join("tool")).unwrap();
+    assert_eq!(fixture.tries(&["run", &text(&program)]), Err(Errno::NOENT));
+
+    fixture.sandbox.read.push(program.clone());
+
+    assert_eq!(fixture.tries(&["run", &text(&program)]), Ok(()));
+    assert_eq!(fixture.tries(&["list", &text(&tools)]), Err(Errno::ACCESS), "nothing else is opened");
+}
+
+#[test]
 fn a_program_that_is_not_listed_does_not_start() {
     let fixture = Fixture::new();
     let program = fixture.state("tool");

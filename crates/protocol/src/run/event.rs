@@ -230,6 +230,10 @@ pub enum RunEvent {
         /// Number of added and removed lines; 0 in runs that were recorded before candidates were compared.
         #[serde(default, skip_serializing_if = "super::change::is_zero")]
         lines: u32,
+        /// Git repositories in the work tree, and submodules, whose files can't be part of the change; it is refused because of them. May be
+        /// cut to fit.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<String>,
     },
     /// The worker ended without a permission that was denied, and the task waits for a person. Counts as no attempt. In the same commit as
     /// `need_asked`.

@@ -84,6 +84,7 @@ pages! {
     "dispatch.cannot-undo"
     "dispatch.dirty"
     "dispatch.merge-conflict"
+    "dispatch.nested-repository"
     "dispatch.no-answer"
     "dispatch.no-change"
     "dispatch.no-ports"

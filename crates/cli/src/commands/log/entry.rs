@@ -168,6 +168,9 @@ fn of_run(fact: RunEvent) -> Option<EntryText> {
         RunEvent::TurnEnded { outcome, reason, .. } if outcome != TurnOutcome::Finished => {
             with_text(Some(Tone::Bad), format!("the attempt {}", how_ended(outcome)), &reason)
         }
+        RunEvent::ChangeCaptured { left_out, .. } if !left_out.is_empty() => {
+            with_text(Some(Tone::Bad), "the change is refused: repositories of their own", &left_out.join("\n"))
+        }
         RunEvent::ChangeCaptured { files, files_total, .. } => {
             with_text(None, format!("changed {}", counted(files_total.into(), "file")), &files.join("\n"))
         }

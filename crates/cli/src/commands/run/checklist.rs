@@ -110,6 +110,7 @@ mod tests {
             files: Vec::new(),
             files_total: 0,
             lines: 0,
+            left_out: Vec::new(),
         }
     }
 

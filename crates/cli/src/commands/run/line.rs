@@ -340,9 +340,15 @@ impl Printer {
                 let line = self.of_turn(task.as_str(), outcome, &reason);
                 vec![if outcome == TurnOutcome::Finished { line } else { out.paint(Tone::Bad, &line) }]
             }
-            RunEvent::ChangeCaptured { task, files, files_total, .. } => {
+            RunEvent::ChangeCaptured { task, files, files_total, left_out, .. } => {
                 let names = one_line(&files.join(", "), WIDTH);
-                vec![format!("{} changed {}: {names}", self.head(task.as_str()), counted(files_total.into(), "file"))]
+                let head = self.head(task.as_str());
+                let mut lines = vec![format!("{head} changed {}: {names}", counted(files_total.into(), "file"))];
+                if !left_out.is_empty() {
+                    let names = one_line(&left_out.join(", "), WIDTH);
+                    lines.push(out.paint(Tone::Bad, &format!("{head} is refused: repositories of their own: {names}")));
+                }
+                lines
             }
             RunEvent::NothingChanged { task, step, why, .. } => {
                 vec![self.unchanged(task.as_str(), step.as_ref(), &why, out)]

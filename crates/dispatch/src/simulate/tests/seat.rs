@@ -1,5 +1,7 @@
 //! Tests which actions an agent may take from the architect's seat of a run, and which are refused.
 
+use std::collections::BTreeSet;
+
 use switchboard_protocol::action::StepState;
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::error::Failure;
@@ -10,7 +12,7 @@ use switchboard_protocol::verb::lead::{
     BeginStepReply, BeginStepRequest, DeclareScopeRequest, LeadRunRequest, LeaveSeatRequest, MAX_FILES, MAX_WAIT_MS,
     SavePlanRequest, SeatReply, SeatStatusRequest, SetQaGatesRequest, StepExecutor, UpdateTaskStatusRequest,
 };
-use switchboard_protocol::verb::run::{Drive, PauseRunRequest};
+use switchboard_protocol::verb::run::{AgentChoice, Drive, InheritedEnv, PauseRunRequest, ResumeRunRequest};
 use switchboard_protocol::verb::step::ReportStepRequest;
 
 use super::super::answers::answer_of;
@@ -179,6 +181,34 @@ fn with_seat(test: impl AsyncFn(Led<'_>)) {
         let ask = SeatAsk::Status(SeatStatusRequest { run: run.to_string(), wait_ms: None });
         let status: SeatReply = daemon.ask_seat(ask, lea.clone(), None).await.unwrap();
         test(Led { stage, daemon, run, fence: status.fence.unwrap(), lea }).await;
+    });
+}
+
+#[test]
+fn later_parts_get_the_variables_that_a_person_has_passed_to_the_run() {
+    with_seat(async |led| {
+        let env = vec![("KEY".to_owned(), "new".to_owned())];
+        let given = |agent: &AgentChoice| InheritedEnv {
+            agent: agent.name.clone(),
+            driver: agent.driver.clone(),
+            env: env.clone(),
+        };
+        let agents = super::super::request::request(led.stage, "").unwrap().agents;
+        let passed = ResumeRunRequest {
+            run: Some(led.run.to_string()),
+            tasks: Vec::new(),
+            ends_daemon: false,
+            env: agents.iter().map(given).collect(),
+        };
+        led.daemon.resume_run(&passed, &people::ann().unwrap().name, None).await.unwrap();
+        let before: BTreeSet<_> = lock(&led.stage.shims).paths().collect();
+
+        led.up_to_step("work").await;
+
+        let shims = lock(&led.stage.shims);
+        let later = shims.paths().filter(|folder| !before.contains(folder));
+        let later: Vec<_> = later.filter_map(|folder| Some(shims.get(&folder)?.spec.env.clone())).collect();
+        assert!(!later.is_empty() && later.iter().all(|got| got.contains(&env[0])), "{later:?}");
     });
 }
 

@@ -193,6 +193,27 @@ fn of_changes_of_the_same_size_the_cheapest_is_merged_and_an_unknown_cost_comes_
 }
 
 #[test]
+fn the_cost_of_a_candidate_is_unknown_if_one_of_its_workers_reported_none() {
+    let mut run = run_of(&json!({ "best_of": 2 }));
+    run.end_turn("1.1.c1", TurnOutcome::Failed);
+    let cost = |run: &mut Run, task: &str, total_micro_usd| {
+        let worker = WorkerId::from_bits(run.workers);
+        run.tell(RunEvent::CostCounted { task: id(task), worker, total_micro_usd, estimated: false });
+    };
+    run.capture_lines("1.1.c1", 10);
+    cost(&mut run, "1.1.c1", 100);
+    run.answer_checks("1.1.c1", Verdict::Pass);
+    run.capture_lines("1.1.c2", 10);
+    cost(&mut run, "1.1.c2", 300);
+
+    run.answer_checks("1.1.c2", Verdict::Pass);
+
+    let is_second =
+        |event: &RunEvent| matches!(event, RunEvent::CandidateChosen { candidate, .. } if *candidate == id("1.1.c2"));
+    assert!(run.last.iter().any(is_second), "{:?}", run.last);
+}
+
+#[test]
 fn a_choice_that_is_refused_falls_on_the_next_best_and_without_one_the_task_is_blocked() {
     let mut run = run_of(&json!({ "best_of": 2 }));
     for (task, lines) in [("1.1.c1", 10), ("1.1.c2", 20)] {

@@ -14,6 +14,10 @@ impl RunEvent {
     #[must_use]
     pub fn fitted(mut self) -> Self {
         match &mut self {
+            Self::ChangeCaptured { files, left_out, .. } if !left_out.is_empty() => {
+                fit_list_to(left_out, TEXT_BUDGET / 2);
+                fit_list_to(files, TEXT_BUDGET / 2 - CHANGE_BYTES);
+            }
             Self::ChangeCaptured { files, .. }
             | Self::MergeConflicted { files, .. }
             | Self::TreeNotRebased { files, .. }
