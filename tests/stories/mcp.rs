@@ -167,7 +167,7 @@ fn a_name_that_a_person_took_away_is_one_agents_only() {
         let mut ada = Client::open_as(&sandbox, "ada").await;
         sandbox.call(&["register_agent", "name=ada"]);
         let eve = Client::open_as(&sandbox, "ada").await;
-        let mail = json!({ "recipient": "bob", "payload": "from the first" });
+        let mail = json!({ "recipient": "ada", "payload": "from the first" });
 
         ada.ask(2, "send_message", &mail).await;
         let refused = ada.line().await.to_string();
