@@ -71,7 +71,17 @@ impl World {
             Effect::Capture { task, attempt, .. } => {
                 let (commit, tree, base) = (format!("c-{task}"), format!("t-{task}"), self.head.clone());
                 let (files, files_total, lines) = (vec!["a".to_owned()], 1, 1);
-                vec![RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines }]
+                vec![RunEvent::ChangeCaptured {
+                    task,
+                    attempt,
+                    commit,
+                    tree,
+                    base,
+                    files,
+                    files_total,
+                    lines,
+                    left_out: Vec::new(),
+                }]
             }
             Effect::TakeAnswer { task, step, work, attempt, worker, input } => {
                 let (verdict, reasons, change) = (Verdict::Pass, Vec::new(), None);
