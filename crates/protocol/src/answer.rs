@@ -16,6 +16,7 @@ mod review;
 mod shape;
 mod work;
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use schemars::{JsonSchema, SchemaGenerator};
@@ -107,9 +108,14 @@ impl Answer {
     /// Finds an answer of the given kind in an agent's text: its last fenced JSON block. Runs in time linear in the length of the text.
     ///
     /// # Errors
-    /// When there is no such block, the block is not an answer of that kind, or the text holds several different answers.
+    /// When there is no such block, the block is not an answer of that kind, or the text holds several different answers
+    /// or verdicts, also where one of them is no complete answer.
     pub fn find(kind: AnswerKind, text: &str) -> Result<Self, BadAnswer> {
         let found = fence::scan(text);
+        let verdicts: BTreeSet<_> = found.blocks.iter().filter_map(|block| verdict(kind, block)).collect();
+        if verdicts.len() > 1 {
+            return Err(BadAnswer::Several);
+        }
         let mut answers: Vec<Self> = Vec::new();
         let mut last = Err(found.missing_reason());
         for block in &found.blocks {
@@ -166,6 +172,16 @@ impl Answer {
             | Self::Retrospective(_) => None,
         }
     }
+}
+
+/// Returns the verdict that a block gives, whether the rest of it is an answer or not; `None` without one, and for the
+/// example from the prompt.
+fn verdict(kind: AnswerKind, block: &fence::Block<'_>) -> Option<String> {
+    if block.text.len() > MAX_ANSWER_BYTES {
+        return None;
+    }
+    let value = crate::strict_json::parse(block.text).ok().filter(|value| value != example(kind))?;
+    value.get("verdict")?.as_str().map(str::to_owned)
 }
 
 /// Returns the JSON Schema of a kind of answer.

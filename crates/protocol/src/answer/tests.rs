@@ -219,6 +219,24 @@ fn the_last_block_counts_and_every_way_to_have_none_has_its_own_reason() {
 }
 
 #[test]
+fn two_verdicts_are_no_answer_though_only_one_of_them_is_complete() {
+    let review = example(AnswerKind::PlanReview);
+    let with = |verdict: &str, reasons: &[&str]| {
+        let mut review = review.clone();
+        (review["verdict"], review["reasons"]) = (verdict.into(), reasons.into());
+        review["required_changes"] = Value::Array(Vec::new());
+        review
+    };
+    let approved = with("APPROVED", &["all is well"]);
+    let find = |text: &str| Answer::find(AnswerKind::PlanReview, text);
+    assert!(find(&fenced(&approved)).is_ok());
+
+    let incomplete = fenced(&serde_json::json!({ "verdict": "REJECTED" }));
+    assert!(matches!(find(&format!("{incomplete}{}", fenced(&approved))), Err(BadAnswer::Several)));
+    assert!(find(&format!("{}{}", fenced(review), fenced(&approved))).is_ok());
+}
+
+#[test]
 fn a_reason_names_the_line_of_the_text() {
     let bad = Answer::find(AnswerKind::Work, "one\n\n```json\n{\n \"summary\": a\n}\n```\n").unwrap_err();
 
