@@ -79,7 +79,10 @@ async fn usable(
     let files = if is_plan { ctx.world.files_at(base).await? } else { BTreeSet::new() };
     // A question to a role takes precedence over what others have said.
     let (asked, fault) = match ctx.plan.asks(given.task) {
-        Some(_) => (task.description.split("\n\n").next().unwrap_or_default(), modes::fault_of(&answer, &files)),
+        Some(_) => {
+            let fault = modes::fault_of(&answer, &files).or_else(|| modes::lowering_of(&answer));
+            (task.description.split("\n\n").next().unwrap_or_default(), fault)
+        }
         None => (task.description.as_str(), None),
     };
     Ok(fault.or_else(|| objection::to(&answer, asked)).map_or(Ok(answer), Err))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use switchboard_pipeline::modes::{Action, Ask, facts_of, fault_of};
+use switchboard_pipeline::modes::{Action, Ask, facts_of, fault_of, lowering_of};
 use switchboard_pipeline::plan_json;
 use switchboard_pipeline::team::objection;
 use switchboard_protocol::action::StepState;
@@ -75,7 +75,7 @@ impl Driver {
         let asked = self.question(ask, &[], None).await?;
         let asked = asked.split("\n\n").next().unwrap_or_default();
         let fault = if let Answer::PlanDraft(draft) = &answer {
-            self.fault_of_plan(draft, self.record.state().gates()).await?
+            self.fault_of_plan(draft, self.record.state().gates()).await?.or_else(|| lowering_of(&answer))
         } else {
             objection::to(&answer, asked)
         };
