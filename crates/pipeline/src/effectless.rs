@@ -71,7 +71,7 @@ pub fn effectless(work: &Work<'_>) -> Vec<Effectless> {
     };
     let noted = |is_own: bool| if is_own { Consequence::Noted } else { Consequence::NotedWhereUnused };
 
-    let asks = settings.permissions.unwrap_or(work.permissions) == Permissions::Ask;
+    let asks = work.permissions.in_plan(settings.permissions) == Permissions::Ask;
     let is_own = own.permissions.is_some();
     let is = if is_own { Consequence::Refused } else { Consequence::Noted };
     add(is_command && asks, "permissions: ask", "a command asks nobody", is_own, is);

@@ -27,7 +27,7 @@ pub(super) fn denied_writes(ctx: &Ctx, id: &TaskId, settings: &Settings, worker:
     if matches!(choice.driver, DriverSpec::Exec { .. }) {
         return Ok(String::new());
     }
-    let level = settings.permissions.unwrap_or(choice.permissions);
+    let level = choice.permissions.in_plan(settings.permissions);
     let has = |what: &str| worker.get_int(what).is_some();
     let why = if level == Permissions::Ask && !has("asked") {
         "it may change nothing without asking (permissions: ask), and it asked nobody"

@@ -71,7 +71,7 @@ pub(super) fn spec(
     };
     let is_guarded = settings.team || judged.is_some();
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
-    let permissions = settings.permissions.unwrap_or(choice.permissions);
+    let permissions = choice.permissions.in_plan(settings.permissions);
     let temperature_args = temperature.as_deref().map(|text| choice.temperature_arguments(text)).unwrap_or_default();
     let (model_args, model_env) = model.as_deref().map(|model| choice.model_arguments(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
