@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use switchboard_process::git::Oid;
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::time::Millis;
 
 use super::Removal;
@@ -41,6 +42,12 @@ impl Removal {
             }
             None => None,
         };
+        if let Some(left) = captured.iter().flat_map(|captured| &captured.left_out).next() {
+            let what =
+                format!("{} can't be archived, because it is no file of this repository", crate::plan::text(left));
+            let hint = "keep what you need of it, then remove it";
+            return Err(Failure::new("dispatch.nested-repository", what).at(&self.worktree).hint(hint).into());
+        }
         let commit = captured.map_or(parent, |captured| captured.commit);
         git.archive(&self.archive_name(), &commit)?;
         let stands = git.branch(branch)?;

@@ -59,7 +59,8 @@ impl Worktree {
         self.repo.update_branch(branch, &commit, before.as_ref())?;
         self.attach(branch)?;
         self.call(["read-tree", commit.as_str()])?.done()?;
-        Ok((!is_same).then_some(Captured { commit, tree, left_out }))
+        let is_unchanged = is_same && left_out.is_empty();
+        Ok((!is_unchanged).then_some(Captured { commit, tree, left_out }))
     }
 
     /// Returns the files that differ from a commit, known to git or not, committed or not, without ignored ones and [`OWN_FOLDER`]. Uses a
