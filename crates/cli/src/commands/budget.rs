@@ -37,9 +37,9 @@ pub(crate) struct BudgetFlags {
     /// Amount to reserve for a worker before it starts, in dollars; estimated from earlier workers of the run when left out
     #[arg(long, value_name = "USD", value_parser = micro_usd, requires = "budget")]
     reserve: Option<u64>,
-    /// What happens at the ceiling
-    #[arg(long, value_name = "WHAT", value_enum, requires = "budget", default_value_t = At::Pause)]
-    at_ceiling: At,
+    /// What happens at the ceiling; a run begins with pause
+    #[arg(long, value_name = "WHAT", value_enum, requires = "budget")]
+    at_ceiling: Option<At>,
 }
 
 /// Action at the ceiling.
@@ -63,12 +63,22 @@ impl BudgetFlags {
 
     /// Returns the budget; `None` without a ceiling.
     pub(crate) fn budget(&self) -> Option<Budget> {
-        let at_ceiling = match self.at_ceiling {
+        self.budget_after(None)
+    }
+
+    /// Returns the budget of a run that has one: what no flag names stays as it is. `None` without a ceiling.
+    fn budget_after(&self, known: Option<&Budget>) -> Option<Budget> {
+        let at_ceiling = self.at_ceiling.map(|at| match at {
             At::Warn => AtCeiling::Warn,
             At::Pause => AtCeiling::Pause,
             At::Halt => AtCeiling::Halt,
-        };
-        self.budget.map(|ceiling| Budget { ceiling, task: self.task_budget, reserve: self.reserve, at_ceiling })
+        });
+        self.budget.map(|ceiling| Budget {
+            ceiling,
+            task: self.task_budget.or(known.and_then(|known| known.task)),
+            reserve: self.reserve.or(known.and_then(|known| known.reserve)),
+            at_ceiling: at_ceiling.or(known.map(|known| known.at_ceiling)).unwrap_or(AtCeiling::Pause),
+        })
     }
 }
 
@@ -78,21 +88,17 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     if let Some((run, task)) = args.run.as_deref().and_then(|run| run.split_once('/')) {
         return of_task(args, (run, task), &mut client, context);
     }
-    let budget = args.flags.budget();
     let plan = args.flags.plan_budget();
-    if budget.is_some() || args.none || plan.is_some() {
-        // Setting only the plan's ceiling must leave the run's as it is.
-        let known = if budget.is_some() || args.none {
-            None
-        } else {
-            client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), ..GetRunRequest::default() })?.summary.budget
+    if args.flags.budget.is_some() || args.none || plan.is_some() {
+        let known = match args.none {
+            true => None,
+            false => {
+                let about = GetRunRequest { run: args.run.clone(), ..GetRunRequest::default() };
+                client.call::<GetRun>(&about)?.summary.budget
+            }
         };
-        client.call::<SetBudget>(&SetBudgetRequest {
-            run: args.run.clone(),
-            budget: budget.or(known),
-            plan,
-            task: None,
-        })?;
+        let budget = args.flags.budget_after(known.as_ref()).or(known);
+        client.call::<SetBudget>(&SetBudgetRequest { run: args.run.clone(), budget, plan, task: None })?;
     }
     let reply = client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), ..GetRunRequest::default() })?;
     if context.json {
