@@ -16,6 +16,7 @@ use crate::limits::{Limits, millis};
 use crate::report::{Report, ReportWithFiles};
 use crate::selection::Comparison;
 
+mod aliases;
 mod assertion;
 mod base_tests;
 mod cargo_files;

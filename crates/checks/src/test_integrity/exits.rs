@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use super::aliases::Aliases;
 use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::node::{children, field, squash, text, walk};
@@ -147,24 +148,14 @@ fn place(above: &[Node<'_>], functions: &[&str], source: &str) -> Site {
 }
 
 fn python(tree: &Tree, source: &str) -> Vec<Exit> {
-    let mut aliases: Vec<String> = Vec::new();
+    let aliases = Aliases::of(tree, source, TestLanguage::Python);
     let mut found = Vec::new();
     walk(tree.root_node(), |node, above| {
-        if node.kind() == "import_from_statement" {
-            let code = squash(text(node, source));
-            if code.starts_with("from os import") || code.starts_with("from sys import") {
-                aliases.extend(
-                    code.split([',', ' ']).filter(|word| ["_exit", "exit", "abort"].contains(word)).map(str::to_owned),
-                );
-                aliases.extend(
-                    code.split("exit as ").skip(1).filter_map(|rest| rest.split([',', ' ']).next()).map(str::to_owned),
-                );
-            }
-        }
-        let function = if node.kind() == "call" { field(node, "function", source) } else { "" };
-        let is_exit = ["sys.exit", "exit", "quit", "os.abort"].contains(&function)
+        let function =
+            if node.kind() == "call" { aliases.resolve(field(node, "function", source)) } else { String::new() };
+        let function = function.as_str();
+        let is_exit = ["sys.exit", "exit", "quit", "os.abort", "builtins.exit"].contains(&function)
             || function.ends_with("._exit")
-            || aliases.iter().any(|alias| alias == function)
             || (function == "os.kill" && text(node, source).contains("getpid"));
         let raises = node.kind() == "raise_statement" && text(node, source).starts_with("raise SystemExit");
         if is_exit || raises {
@@ -207,13 +198,19 @@ fn javascript(tree: &Tree, source: &str) -> Vec<Exit> {
         "method_definition",
         "generator_function_declaration",
     ];
+    let aliases = Aliases::of(tree, source, TestLanguage::JavaScript);
     let mut found = Vec::new();
     walk(tree.root_node(), |node, above| {
-        let function = if node.kind() == "call_expression" { field(node, "function", source) } else { "" };
-        let is_exit = ["process.exit", "process.reallyExit", "process.abort", "Deno.exit", "process?.exit"]
-            .contains(&function)
+        let function = if node.kind() == "call_expression" {
+            aliases.resolve(field(node, "function", source))
+        } else {
+            String::new()
+        };
+        let function = [".call", ".apply"].iter().find_map(|end| function.strip_suffix(end)).unwrap_or(&function);
+        let is_exit = ["process.exit", "process.reallyExit", "process.abort", "Deno.exit"].contains(&function)
             || (function == "process.kill" && text(node, source).contains("process.pid"));
-        let sets = node.kind() == "assignment_expression" && field(node, "left", source) == "process.exitCode";
+        let sets = node.kind() == "assignment_expression"
+            && aliases.resolve(field(node, "left", source)) == "process.exitCode";
         if is_exit || sets {
             let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
             let words: Vec<&str> = match sets {
@@ -254,9 +251,14 @@ fn place_of_javascript(above: &[Node<'_>], functions: &[&str], source: &str) -> 
 
 fn rust(tree: &Tree, source: &str) -> Vec<Exit> {
     let imports = source.contains("process::exit;") || source.contains("process::{exit");
+    let aliases = Aliases::of(tree, source, TestLanguage::Rust);
     let mut found = Vec::new();
     walk(tree.root_node(), |node, above| {
-        let function = if node.kind() == "call_expression" { field(node, "function", source) } else { "" };
+        let function = if node.kind() == "call_expression" {
+            aliases.resolve(field(node, "function", source))
+        } else {
+            String::new()
+        };
         let is_exit = function.ends_with("process::exit")
             || function.ends_with("process::abort")
             || function.ends_with("libc::_exit")

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::aliases::Aliases;
 use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::node::{children, field, squash, text, walk};
@@ -34,6 +35,18 @@ const JAVASCRIPT: [&str; 9] = [
     "global.expect",
     "process.exit",
 ];
+/// Functions that set members of their first argument.
+const SETTERS: [&str; 9] = [
+    "Object.assign",
+    "Object.defineProperties",
+    "Object.defineProperty",
+    "Object.setPrototypeOf",
+    "Reflect.defineProperty",
+    "Reflect.set",
+    "object.__setattr__",
+    "setattr",
+    "type.__setattr__",
+];
 /// Hooks of a test module that select the tests to run.
 const HOOKS: [&str; 2] = ["load_tests", "pytest_collection_modifyitems"];
 
@@ -54,22 +67,33 @@ pub(super) fn hits(pair: &Pair) -> Vec<Hit> {
 fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Range<usize>)> {
     let Some(tree) = &suite.tree else { return Vec::new() };
     let source = &suite.text;
+    let aliases = Aliases::of(tree, source, kind);
+    let owners: &[&str] = if kind == TestLanguage::Python { &PYTHON } else { &JAVASCRIPT };
+    let is_of_runner = |target: &str| {
+        // A name on its own is given a new value, and what it stood for stays as it is.
+        let resolved = if target.contains(['.', '[']) { aliases.resolve(target) } else { target.to_owned() };
+        // Mocks are made to be changed.
+        is_of_runner(target, owners) || !resolved.starts_with("unittest.mock") && is_of_runner(&resolved, owners)
+    };
     let mut found = Vec::new();
     let mut add =
         |node: Node<'_>, rule: &'static str| found.push((squash(text(node, source)), rule, node.byte_range()));
     walk(tree.root_node(), |node, _| {
         match (kind, node.kind()) {
             (TestLanguage::Python, "assignment") | (TestLanguage::JavaScript, "assignment_expression") => {
-                let owners: &[&str] = if kind == TestLanguage::Python { &PYTHON } else { &JAVASCRIPT };
-                if is_of_runner(field(node, "left", source), owners) {
+                if is_of_runner(field(node, "left", source)) {
                     add(node, "runner-patched");
                 }
             }
-            (TestLanguage::Python, "call") if field(node, "function", source) == "setattr" => {
+            (TestLanguage::Python, "call") | (TestLanguage::JavaScript, "call_expression")
+                if SETTERS.contains(&aliases.resolve(field(node, "function", source)).as_str()) =>
+            {
                 let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
-                let words: Vec<&str> = arguments.iter().map(|argument| text(*argument, source)).collect();
-                let [owner, name, ..] = words[..] else { return true };
-                if is_of_runner(&format!("{owner}.{}", name.trim_matches(['"', '\''])), &PYTHON) {
+                let mut words = arguments.iter().map(|argument| text(*argument, source));
+                let (owner, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+                let is_name = name.starts_with(['"', '\'']);
+                let name = if is_name { name.trim_matches(['"', '\'']) } else { "member" };
+                if is_of_runner(&format!("{owner}.{name}")) {
                     add(node, "runner-patched");
                 }
             }

@@ -445,6 +445,49 @@ fn files_that_a_runner_loads_ask_by_what_they_do() {
 }
 
 #[test]
+fn a_runner_or_the_process_under_another_name_is_found_as_under_its_own() {
+    let patched = [
+        ("parcel.js", "const a = require(\"assert\"); a.strictEqual = () => {};\n"),
+        ("parcel.js", "require(\"node:assert\").strictEqual = () => {};\n"),
+        ("parcel.js", "Object.assign(require('node:assert'), { strictEqual() {} });\n"),
+        ("parcel.js", "const k = require(\"node:assert\");\nObject.defineProperty(k, \"equal\", { value() {} });\n"),
+        ("parcel.js", "const { strict: s } = require(\"assert\");\nconst t = s;\nt[\"equal\"] = () => {};\n"),
+        ("parcel.mjs", "import * as kit from \"node:assert/strict\";\nkit.default.strictEqual = () => {};\n"),
+        ("tool.py", "from unittest import TestCase as T\nT.assertEqual = print\n"),
+        ("tool.py", "import unittest\nT = unittest.TestCase\nT.assertEqual = print\n"),
+        ("tool.py", "import unittest\nsetattr(getattr(unittest, 'TestCase'), 'assertEqual', print)\n"),
+    ];
+    let ended = [
+        ("parcel.js", "const p = process;\np.exit(0);\n"),
+        ("parcel.js", "const { exit } = require(\"process\");\nexit(0);\n"),
+        ("parcel.js", "const { exit: leave } = process;\nleave.call(process, 0);\n"),
+        ("parcel.js", "globalThis.process[\"exit\"](0);\n"),
+        ("parcel.js", "(0, process.exit)(0);\n"),
+        ("tool.py", "import os as o\nleave = o._exit\nleave(0)\n"),
+        ("tool.py", "s = __import__('sys')\ngetattr(s, 'exit')(0)\n"),
+        ("src/lib.rs", "use std::process as p;\npub fn f() {\n    p::exit(0)\n}\n"),
+    ];
+    let others = [
+        ("parcel.js", "const a = require(\"./assets\");\na.strictEqual = 1;\n"),
+        ("parcel.js", "const all = Object.assign({}, require(\"./assert\"));\nmodule.exports = all;\n"),
+        ("parcel.js", "const door = { exit() {} };\ndoor.exit(0);\n"),
+        ("tool.py", "from unittest import mock\nm = mock\nm.answer = 3\n"),
+        ("tool.py", "class Door:\n    def exit(self, code):\n        return code\n\n\nDoor().exit(0)\n"),
+    ];
+    let rows = patched.map(|row| (row, "runner-patched")).into_iter();
+    let rows = rows.chain(ended.map(|row| (row, "exit-call"))).chain(others.map(|row| (row, "")));
+    for ((path, text), expected) in rows {
+        let scratch = of_base(&[("a.test.js", "test(\"a\", () => {});\n"), ("test_code.py", TESTS)]);
+        scratch.write(path, text);
+
+        let report = judged(&scratch);
+        let found: Vec<_> =
+            rules(&report).into_iter().filter(|rule| ["runner-patched", "exit-call"].contains(rule)).collect();
+        assert_eq!(found.first().copied().unwrap_or_default(), expected, "{path}: {text}");
+    }
+}
+
+#[test]
 fn the_tests_of_the_base_run_against_a_captured_change_and_the_checkout_is_put_back() {
     let scratch = of_base(&[("check.sh", "grep -q good state.txt\n"), ("tests/run.sh", "sh check.sh\n")]);
     scratch.write("check.sh", "true\n").write("tests/new.sh", "true\n").write("state.txt", "bad\n").commit();
