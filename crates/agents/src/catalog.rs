@@ -68,7 +68,7 @@ pub const ALL: &[Known] = &[
         spends: true,
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         tested: "0.49",
-        login: "claude-agent-acp --cli auth login, or set ANTHROPIC_API_KEY, then: switchboard retry RUN",
+        login: "claude-agent-acp --cli auth login, or set ANTHROPIC_API_KEY",
         env: &[
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_AUTH_TOKEN",
@@ -129,7 +129,7 @@ pub const ALL: &[Known] = &[
         spends: true,
         install: "npm install -g @google/gemini-cli",
         tested: "0.61",
-        login: "gemini, and in it /auth; or set GEMINI_API_KEY, then: switchboard retry RUN",
+        login: "gemini, and in it /auth; or set GEMINI_API_KEY",
         env: &[
             "GEMINI_API_KEY",
             "GEMINI_MODEL",
@@ -183,7 +183,7 @@ pub const ALL: &[Known] = &[
         spends: true,
         install: "npm install -g @qwen-code/qwen-code",
         tested: "0.15",
-        login: "qwen, and in it /auth; or set OPENAI_API_KEY, then: switchboard retry RUN",
+        login: "qwen, and in it /auth; or set OPENAI_API_KEY",
         env: &["DASHSCOPE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
         set: &[],
         model_args: &["--model", "{model}"],

@@ -165,7 +165,7 @@ fn waits_for(wait: Wait) -> String {
     match wait {
         Wait::Settings => "waiting for settings that can be read".to_owned(),
         Wait::Workers { most } => format!("waiting for a worker: {most} are alive, over all runs"),
-        Wait::RateLimit { until } => format!("waiting for a rate limit until {until}"),
+        Wait::RateLimit { until } => format!("waiting for a rate limit until {}", when(until)),
         Wait::Budget { of: BudgetScope::Plan } => "waiting for what is left for its plan".to_owned(),
         Wait::Budget { of: BudgetScope::Day } => "waiting for what is left for today".to_owned(),
         Wait::Budget { of: BudgetScope::Run } => "waiting for what is left of its budget".to_owned(),

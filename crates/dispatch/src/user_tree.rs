@@ -68,9 +68,12 @@ pub(crate) fn checked_out(git: &dyn Git) -> Result<(String, Oid), Error> {
 pub(crate) fn start(git: &dyn Git, named: Option<&str>) -> Result<(String, Oid), Error> {
     let Some(named) = named else { return checked_out(git) };
     let Some(base) = git.rev_parse(named)? else { return Err(unknown(git, named)?.into()) };
-    let named = named.strip_prefix("refs/heads/").unwrap_or(named);
+    let names = git.names()?;
+    let is_name = |named: &str| names.iter().any(|name| name == named);
+    let short = named.strip_prefix("refs/").unwrap_or(named).strip_prefix("heads/");
+    let named = if is_name(named) { named } else { short.unwrap_or(named) };
     // A branch of a run is only used as a start commit: it is no target of a merge.
-    let is_branch = !is_our_branch(named) && git.names()?.iter().any(|name| name == named);
+    let is_branch = !is_our_branch(named) && is_name(named);
     if is_branch && git.branch(named)?.is_some() {
         return Ok((named.to_owned(), base));
     }

@@ -102,7 +102,11 @@ pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
         for task in stay {
             context.out.line(format!("    {task} stays paused: switchboard resume {}/{task}", reply.run));
         }
-        context.out.line(format!("follow it: switchboard run --resume {}", reply.run));
+        let next = match reply.state.as_str() {
+            "paused" => format!("its tasks go on once it does: switchboard resume {}", reply.run),
+            _ => format!("follow it: switchboard run --resume {}", reply.run),
+        };
+        context.out.line(next);
     }
     Ok(())
 }

@@ -89,6 +89,16 @@ where
     })
 }
 
+/// Words that other programs use for our arguments, each with the argument.
+const MEANT: [(&str, &str); 6] = [
+    ("to", "recipient"),
+    ("agent", "recipient"),
+    ("text", "payload"),
+    ("message", "payload"),
+    ("body", "payload"),
+    ("files", "globs"),
+];
+
 /// Reads the arguments of a verb.
 pub(super) fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
     let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
@@ -100,7 +110,11 @@ pub(super) fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
         // serde names the unknown field first, then the known ones.
         let mut quoted = message.split('`').skip(1).step_by(2);
         let unknown = quoted.next().unwrap_or_default();
-        let near = near_matches(unknown, quoted).first().map(|near| format!("did you mean `{near}`? "));
+        let known: Vec<_> = quoted.collect();
+        let meant =
+            MEANT.iter().find(|(word, field)| *word == unknown && known.contains(field)).map(|(_, field)| *field);
+        let near = meant.or_else(|| near_matches(unknown, known).first().copied());
+        let near = near.map(|near| format!("did you mean `{near}`? "));
         let failure = Failure::new("request.bad-args", format!("{}: {field}{message}", V::NAME));
         failure.hint(format!("{}switchboard call {} --help", near.unwrap_or_default(), V::NAME))
     })

@@ -43,8 +43,14 @@ impl Dispatch {
         let cursor = self.world.store.head().lsn;
         let was = row.try_text("state")?;
         let is_stopped = was == "stopped";
-        let state = if is_stopped { "running" } else { was }.to_owned();
-        let is_running = state == "running";
+        let is_running = is_stopped || was == "running";
+        let stays_paused = !tasks.is_empty() && row.get_text("paused").is_some();
+        let state = match was {
+            "running" if stays_paused => "paused",
+            "stopped" => "running",
+            was => was,
+        };
+        let state = state.to_owned();
         let answer = reply_value(&ResumeRunReply { run: run.clone(), state, cursor })?;
         if row.get_text("mode").is_some() {
             if is_stopped || is_running {

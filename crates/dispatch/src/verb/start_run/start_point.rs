@@ -76,7 +76,16 @@ impl StartPoint {
             return Ok(());
         }
         let folder = self.worktrees.0.clone();
-        let made = world.blocking(move || Ok(std::fs::create_dir_all(&folder))).await?;
+        let made = world.blocking(move || {
+            Ok(match is_in_git_folder(&folder) {
+                true => None,
+                false => Some(std::fs::create_dir_all(&folder)),
+            })
+        });
+        let Some(made) = made.await? else {
+            let what = "the folder for work trees lies in a folder of git's own";
+            return Err(Failure::new("config.bad-value", what).at(plan::text(&self.worktrees.0)).into());
+        };
         let Err(error) = made else { return Ok(()) };
         if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
             return Ok(());
@@ -110,6 +119,15 @@ pub(crate) async fn tree(world: &World, request: &StartRunRequest, caller: &Call
         return Err(Failure::new("request.bad-args", what).at("base_path").into());
     }
     Ok(tree)
+}
+
+/// Returns true if a folder, which need not exist, is one in which git keeps a repository, or lies below one.
+fn is_in_git_folder(folder: &Path) -> bool {
+    let exists = folder.ancestors().find_map(|folder| folder.canonicalize().ok());
+    let is_git_folder = |folder: &Path| {
+        folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
+    };
+    exists.is_some_and(|folder| folder.ancestors().any(is_git_folder))
 }
 
 /// Returns the folder for work trees, and its source: the request, a settings file, or the default.
