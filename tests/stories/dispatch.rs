@@ -69,7 +69,7 @@ fn several_tasks_are_done_side_by_side_each_by_its_agent_and_one_that_fails_leav
 fn a_chain_hands_on_what_was_said_and_a_debate_is_decided() {
     let sandbox = with_speakers();
     let chain = ["dispatch", "--mode", "chain", "Say $& \\1 {x}", "<{previous}>", "--agent", "ann", "--yes"];
-    let shown = sandbox.switchboard(&chain).ends_with(0).says("1.1.s1 ann      work adds nothing to the change");
+    let shown = sandbox.switchboard(&chain).ends_with(0).says("1.1.s1 ann      found nothing to change");
     assert!(!shown.out.contains("so it is not done"), "{}", shown.out);
     let first = said(&sandbox, "1.1.s1");
     assert!(first.contains("the next step begins with the files as you leave them"), "{first}");

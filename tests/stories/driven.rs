@@ -75,10 +75,18 @@ impl Team {
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Returns how often an agent worked on a step.
+    /// Returns how often an agent worked on a step. While the agent writes the count, the file is empty.
     pub(super) fn count(&self, step: &str) -> u32 {
         let path = self.sandbox.folder().join(format!("agent.sh.n.{step}"));
-        std::fs::read_to_string(path).map_or(0, |count| count.trim().parse().unwrap())
+        let count = || std::fs::read_to_string(&path).unwrap_or_else(|_| "0".to_owned());
+        let written = std::iter::repeat_with(count).take(100).find(|count| {
+            let is_written = !count.trim().is_empty();
+            if !is_written {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            is_written
+        });
+        written.expect("the count is written").trim().parse().unwrap()
     }
 
     pub(super) fn shown(&self) -> Value {

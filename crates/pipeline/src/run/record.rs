@@ -382,7 +382,10 @@ impl Record {
     /// Returns the state of the task as users see it, a projection of the slots.
     pub(super) fn state(&self) -> TaskState {
         match &self.ending {
-            Some(Ending::Done { commit }) if self.merges() => return TaskState::Merged { commit: commit.clone() },
+            // Without a commit there was nothing to change, and nothing was merged.
+            Some(Ending::Done { commit }) if self.merges() && !commit.is_empty() => {
+                return TaskState::Merged { commit: commit.clone() };
+            }
             Some(Ending::Done { commit }) => return TaskState::Done { commit: commit.clone() },
             Some(Ending::Blocked { reason }) => return TaskState::Blocked { reason: reason.clone() },
             Some(Ending::DepFailed { root }) => return TaskState::DepFailed { root: root.clone() },
@@ -483,12 +486,12 @@ impl Record {
         self.unit.slots().iter().position(|slot| matches!(slot, Slot::Ended { .. }))
     }
 
-    /// Returns the captured change of the current attempt, until it is merged.
     /// Returns true if the worker of a step may leave its tree unchanged.
     pub(super) fn may_keep(&self, step: usize) -> bool {
         matches!(self.unit.way().steps()[step].does, StepAction::Work { may_keep: true, .. })
     }
 
+    /// Returns the captured change of the current attempt, until it is merged.
     pub(super) fn captured(&self) -> Option<&Change> {
         let is_begun = self.live_step().is_some() || self.capturing_step().is_some();
         let maker = self.unit.way().maker()?;
