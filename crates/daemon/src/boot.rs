@@ -203,13 +203,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
         let runtime = tokio::runtime::Handle::current();
         tokio::task::spawn_blocking(move || switchboard_files::serve(Arc::new(host), store, runtime, &stop))
     };
-    info.write(&place.state)?;
-    info.write(&place.project)?;
-    if let Err(error) = std::fs::remove_file(place.boot_failure()) {
-        tracing::debug!(%error, "no earlier daemon left word of a failure");
-    }
-    place.set_at_rest(false);
-    tracing::info!(pid = info.pid, port = info.port, root = %place.root.display(), "ready");
+    announce(&info, &place)?;
 
     let ended = life(&verbs, &dispatch, &lock, options, inbox).await;
     let is_at_rest = *dispatch.live_runs().borrow() == 0;
@@ -326,6 +320,18 @@ fn remove_socket(place: &RootPaths) {
         }
         Ok(()) | Err(_) => {}
     }
+}
+
+/// Writes down where a daemon that is ready is reached.
+fn announce(info: &ServerInfo, place: &RootPaths) -> Result<(), Error> {
+    info.write(&place.state)?;
+    info.write(&place.project)?;
+    if let Err(error) = std::fs::remove_file(place.boot_failure()) {
+        tracing::debug!(%error, "no earlier daemon left word of a failure");
+    }
+    place.set_at_rest(false);
+    tracing::info!(pid = info.pid, port = info.port, root = %place.root.display(), "ready");
+    Ok(())
 }
 
 /// Waits for the reason to end the daemon.

@@ -106,10 +106,8 @@ impl Aliases {
 
     fn add_python(&mut self, node: Node<'_>, source: &str) {
         match node.kind() {
-            "assignment" => {
-                if node.child_by_field_name("left").is_some_and(|left| left.kind() == "identifier") {
-                    self.bind(field(node, "left", source), field(node, "right", source));
-                }
+            "assignment" if node.child_by_field_name("left").is_some_and(|left| left.kind() == "identifier") => {
+                self.bind(field(node, "left", source), field(node, "right", source));
             }
             "import_statement" | "import_from_statement" => {
                 let module = field(node, "module_name", source);

@@ -80,10 +80,10 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
         |node: Node<'_>, rule: &'static str| found.push((squash(text(node, source)), rule, node.byte_range()));
     walk(tree.root_node(), |node, _| {
         match (kind, node.kind()) {
-            (TestLanguage::Python, "assignment") | (TestLanguage::JavaScript, "assignment_expression") => {
-                if is_of_runner(field(node, "left", source)) {
-                    add(node, "runner-patched");
-                }
+            (TestLanguage::Python, "assignment") | (TestLanguage::JavaScript, "assignment_expression")
+                if is_of_runner(field(node, "left", source)) =>
+            {
+                add(node, "runner-patched");
             }
             (TestLanguage::Python, "call") | (TestLanguage::JavaScript, "call_expression")
                 if SETTERS.contains(&aliases.resolve(field(node, "function", source)).as_str()) =>

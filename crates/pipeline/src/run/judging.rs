@@ -110,7 +110,7 @@ impl RunState {
             let moved = if unit.change().is_none() { unit.finish() } else { moved };
             return Ok(match moved {
                 Moved::Done => self.finish_task(at),
-                moved => self.after(at, moved, String::new()),
+                moved @ (Moved::On | Moved::Back { .. } | Moved::Held) => self.after(at, moved, String::new()),
             });
         }
         let why = if why.is_empty() { String::new() } else { format!("; {why}") };
