@@ -53,10 +53,14 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         corpora.iter().flat_map(|corpus| corpus.cases.iter().map(move |case| (corpus, case))).collect();
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|part| name.contains(part.as_str()));
     let cases: Vec<_> = cases.into_iter().filter(|(corpus, case)| wanted(&corpus.name_of(case))).collect();
+    let is_way = args.only.is_empty() || args.only.iter().any(|part| part == "way");
+    anyhow::ensure!(is_way || !cases.is_empty(), "no case has a name with {}", args.only.join(" or "));
     let played = play_all(&binary, &cases, args)?;
     let mut report = Report::new(args.json);
-    figures(&mut report, &cases, &played);
-    if args.only.is_empty() || args.only.iter().any(|part| part == "way") {
+    if !cases.is_empty() {
+        figures(&mut report, &cases, &played);
+    }
+    if is_way {
         of_way(&mut report, &binary)?;
     }
     report.print();
