@@ -62,6 +62,9 @@ fn suspended(line: &str) -> (Sandbox, Done) {
     let follow = format!("echo $$ > {pidfile}; exec {BINARY} run {plan} --yes");
     let spawn = Spawn::new(["sh", "-c", follow.as_str()]).cwd(sandbox.root()).env_only(sandbox.environment());
     let run = std::thread::spawn(move || spawn.wall(Duration::from_secs(120)).output().unwrap());
+    let sign = sandbox.root().join(".switchboard/server_info.json");
+    // A daemon that `show` had to start would not end with the run.
+    assert!(within(Duration::from_secs(30), || sign.exists()), "the run starts no daemon");
     let works =
         within(Duration::from_secs(30), || sandbox.switchboard(&["show", "--json"]).out.contains("\"working\""));
     assert!(works, "the task does not start");
@@ -69,7 +72,6 @@ fn suspended(line: &str) -> (Sandbox, Done) {
 
     kill_process(pid, Signal::STOP).unwrap();
     std::fs::write(go, "").unwrap();
-    let sign = sandbox.root().join(".switchboard/server_info.json");
     assert!(within(Duration::from_secs(60), || !sign.exists()), "the daemon does not end with its run");
     // Longer than the command looks for a daemon that is gone.
     std::thread::sleep(Duration::from_secs(6));
