@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use switchboard_process::env::{Env, var};
 use switchboard_process::spawn::{Spawn, which};
 
-use super::sandbox::{Done, Sandbox};
+use super::sandbox::Sandbox;
 
 /// All agents that can be run.
 const AGENTS: &[&str] = &["qwen", "claude", "codex", "gemini", "opencode"];
@@ -191,7 +191,14 @@ fn codex_that_can_write_nothing_says_nothing_and_is_found_out() {
     };
     if can_mount {
         let done = run(&sandbox, "held", &json!({}));
-        says_why(done, "it told of no edit and no command");
+        // Its adapter reports a command that fails at once only sometimes, and not always with the reason.
+        let tells = done.out.contains("could not: printf");
+        let why = if tells {
+            "no file had changed; it could not \"printf"
+        } else {
+            "no file had changed; it told of no edit and no command"
+        };
+        done.says(why);
         assert!(model.heard("Read-only file system"), "it could write");
     } else {
         writeln!(std::io::stderr(), "skipped Codex on a read-only file system: nothing can be mounted here").unwrap();
@@ -200,15 +207,7 @@ fn codex_that_can_write_nothing_says_nothing_and_is_found_out() {
     // In its mode that writes nothing without asking its model did not ask.
     sandbox.unset("INITIAL_AGENT_MODE");
     let done = run(&sandbox, "codex", &json!({ "permissions": "ask", "attempts": 2 }));
-    says_why(done, "it may change nothing without asking (permissions: ask), and it asked nobody");
-}
-
-/// Checks the reason for which Codex changed nothing. Its adapter reports a command that fails at once only sometimes, and
-/// not always with the reason; `untold` is what is known otherwise.
-#[track_caller]
-fn says_why(done: Done, untold: &str) {
-    let is_told = done.out.contains("could not: printf");
-    done.says(&format!("no file had changed; {}", if is_told { "it could not \"printf" } else { untold }));
+    done.says("it may change nothing without asking (permissions: ask), and it asked nobody");
 }
 
 /// Runs one task: the first attempt's write is denied, which makes the task wait; a retry's is approved. Codex does not

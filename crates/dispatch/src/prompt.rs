@@ -205,6 +205,7 @@ fn cause(cause: &RefusalCause) -> String {
         RefusalCause::AgentRefused => "you declined".to_owned(),
         RefusalCause::TimedOut => "it took too long".to_owned(),
         RefusalCause::NothingChanged => "nothing was changed".to_owned(),
+        RefusalCause::FilesLeftOut => "files can't be part of your change".to_owned(),
         RefusalCause::Gate { gate } => format!("by the gate {gate}"),
         RefusalCause::Step { step } => format!("in the step {step}, by another agent"),
         RefusalCause::MergeConflict => "it conflicts with what was merged meanwhile".to_owned(),

@@ -196,7 +196,7 @@ fn count(run: &str, column: &'static str, by: i64) -> Change {
 /// Returns the row changes for the mode of a run that a team leads, and for its parts.
 fn of_modes(run: &str, event: &Event, fact: ModeFact) -> Vec<Change> {
     match fact {
-        ModeFact::ModeStepped { event: _, mode, now, outcome } => {
+        ModeFact::ModeStepped { event: _, mode, now, refused: _, outcome } => {
             let (state, ended) = match outcome {
                 Some(outcome) => (word(outcome), event.ts.0.into()),
                 None => ("running".into(), Cell::Null),

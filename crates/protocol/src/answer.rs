@@ -112,42 +112,20 @@ impl Answer {
     /// or verdicts, also where one of them is no complete answer.
     pub fn find(kind: AnswerKind, text: &str) -> Result<Self, BadAnswer> {
         let found = fence::scan(text);
-        let verdicts: BTreeSet<_> = found.blocks.iter().filter_map(|block| verdict(kind, block)).collect();
-        if verdicts.len() > 1 {
-            return Err(BadAnswer::Several);
-        }
-        let mut answers: Vec<Self> = Vec::new();
+        let (mut first, mut verdicts) = (None, BTreeSet::new());
         let mut last = Err(found.missing_reason());
         for block in &found.blocks {
-            last = Self::of_block(kind, block);
-            if let Ok(answer) = &last
-                && !answers.contains(answer)
-            {
-                answers.push(answer.clone());
-                if answers.len() > 1 {
-                    return Err(BadAnswer::Several);
-                }
+            let value = json_of(block);
+            // The example from the prompt gives no verdict.
+            let given = value.as_ref().ok().filter(|value| *value != example(kind));
+            verdicts.extend(given.and_then(|value| value.get("verdict")?.as_str()).map(str::to_owned));
+            last = value.and_then(|value| Self::read(kind, &value));
+            let is_other = last.as_ref().is_ok_and(|answer| first.get_or_insert_with(|| answer.clone()) != answer);
+            if is_other || verdicts.len() > 1 {
+                return Err(BadAnswer::Several);
             }
         }
         last
-    }
-
-    fn of_block(kind: AnswerKind, block: &fence::Block<'_>) -> Result<Self, BadAnswer> {
-        if block.text.len() > MAX_ANSWER_BYTES {
-            return Err(BadAnswer::TooLarge { bytes: block.text.len() });
-        }
-        if block.text.trim().is_empty() {
-            return Err(BadAnswer::NoBlock);
-        }
-        match (crate::strict_json::parse(block.text), block.problem) {
-            (Ok(value), None) => Self::read(kind, &value),
-            (_, Some(fence::Problem::Unclosed)) => Err(BadAnswer::Unclosed { line: block.line }),
-            (_, Some(fence::Problem::Nested)) => Err(BadAnswer::Nested { line: block.line }),
-            (Err(error), None) => Err(BadAnswer::NotJson {
-                line: block.line + error.line(),
-                what: crate::text::cut(&error.to_string(), bad::MAX_SHOWN),
-            }),
-        }
     }
 
     /// Returns the contradiction within the answer, if there is one.
@@ -174,14 +152,23 @@ impl Answer {
     }
 }
 
-/// Returns the verdict that a block gives, whether the rest of it is an answer or not; `None` without one, and for the
-/// example from the prompt.
-fn verdict(kind: AnswerKind, block: &fence::Block<'_>) -> Option<String> {
+/// Returns the JSON of a block.
+fn json_of(block: &fence::Block<'_>) -> Result<Value, BadAnswer> {
     if block.text.len() > MAX_ANSWER_BYTES {
-        return None;
+        return Err(BadAnswer::TooLarge { bytes: block.text.len() });
     }
-    let value = crate::strict_json::parse(block.text).ok().filter(|value| value != example(kind))?;
-    value.get("verdict")?.as_str().map(str::to_owned)
+    if block.text.trim().is_empty() {
+        return Err(BadAnswer::NoBlock);
+    }
+    match (crate::strict_json::parse(block.text), block.problem) {
+        (Ok(value), None) => Ok(value),
+        (_, Some(fence::Problem::Unclosed)) => Err(BadAnswer::Unclosed { line: block.line }),
+        (_, Some(fence::Problem::Nested)) => Err(BadAnswer::Nested { line: block.line }),
+        (Err(error), None) => Err(BadAnswer::NotJson {
+            line: block.line + error.line(),
+            what: crate::text::cut(&error.to_string(), bad::MAX_SHOWN),
+        }),
+    }
 }
 
 /// Returns the JSON Schema of a kind of answer.

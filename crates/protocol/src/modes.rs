@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use event::{AnswerFacts, Choice, FailedTask, ModeEvent, PersonAnswer, PhaseOutcome};
-pub use fact::{ASKED_AGAIN, MAX_NOW, ModeFact, PartWork};
+pub use fact::{MAX_NOW, ModeFact, PartWork};
 
 use crate::id::{AgentName, Digest};
 use crate::role::RoleName;

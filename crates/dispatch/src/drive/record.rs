@@ -172,7 +172,11 @@ impl Record {
         let ended = if *next.at() == At::Done { RunOutcome::Succeeded } else { RunOutcome::Stopped };
         let outcome = next.is_over().then_some(ended);
         let now = cut(&next.now(), MAX_NOW);
-        let fact = ModeFact::ModeStepped { event, mode: next.mode(), now, outcome };
+        let refused = match (&event, next.at()) {
+            (ModeEvent::Answered { .. }, At::Asking { refused: Some(why), .. }) => Some(cut(why, MAX_NOW)),
+            _ => None,
+        };
+        let fact = ModeFact::ModeStepped { event, mode: next.mode(), now, refused, outcome };
         let new = NewEvent::of(&fact, subject(run), by).map_err(shape("a mode"))?;
         Ok((if body.is_empty() { new } else { new.with_body(body) }, next))
     }

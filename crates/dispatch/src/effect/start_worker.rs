@@ -379,7 +379,8 @@ fn retry(refusal: &Refusal, (number, of): (u32, u32)) -> Retry {
         RefusalCause::AgentFailed
         | RefusalCause::AgentRefused
         | RefusalCause::TimedOut
-        | RefusalCause::NothingChanged => "work".to_owned(),
+        | RefusalCause::NothingChanged
+        | RefusalCause::FilesLeftOut => "work".to_owned(),
     };
     let fix = refusal.reasons.iter().find_map(|reason| reason.strip_prefix(REQUIRED_FIX));
     let reasons = refusal.reasons.iter().filter(|reason| !reason.starts_with(REQUIRED_FIX));

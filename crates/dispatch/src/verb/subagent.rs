@@ -251,6 +251,7 @@ fn code(view: &TaskView, why: &str) -> Option<String> {
         RefusalCause::AgentFailed | RefusalCause::AgentRefused => "agent.failed",
         RefusalCause::TimedOut => "agent.timeout",
         RefusalCause::NothingChanged => "dispatch.no-change",
+        RefusalCause::FilesLeftOut => "dispatch.nested-repository",
         RefusalCause::Gate { .. } | RefusalCause::Step { .. } | RefusalCause::Person => "gate.refused",
         RefusalCause::MergeConflict => "dispatch.merge-conflict",
     };

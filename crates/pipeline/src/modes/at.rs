@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use switchboard_protocol::modes::{ASKED_AGAIN, Mode};
+use switchboard_protocol::modes::Mode;
 
 use super::{Ask, Question};
 
@@ -86,7 +86,7 @@ impl fmt::Display for At {
         match self {
             Self::Unbegun => f.write_str("a beginning"),
             Self::Asking { ask, refused: Some(why), .. } => {
-                write!(f, "`{}` of {}{ASKED_AGAIN}{why}", ask.answer(), ask.role())
+                write!(f, "`{}` of {}, once more: {why}", ask.answer(), ask.role())
             }
             Self::Asking { ask, refused: None, .. } => write!(f, "`{}` of {}", ask.answer(), ask.role()),
             Self::Waiting(question) => write!(f, "a person: {question}"),

@@ -323,6 +323,7 @@ pub fn words_of(cause: &RefusalCause) -> String {
         RefusalCause::AgentRefused => "the agent refused".to_owned(),
         RefusalCause::TimedOut => "the time limit passed".to_owned(),
         RefusalCause::NothingChanged => "nothing changed".to_owned(),
+        RefusalCause::FilesLeftOut => "files can't be part of the change".to_owned(),
         RefusalCause::Gate { gate } => format!("gate {gate}"),
         RefusalCause::Step { step } => format!("step {step}"),
         RefusalCause::MergeConflict => "merge conflict".to_owned(),

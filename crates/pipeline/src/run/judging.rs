@@ -94,7 +94,7 @@ impl RunState {
                  remove its .git, or list it in .gitignore [dispatch.nested-repository]"
             )
         };
-        Ok(self.refuse(at, step, RefusalCause::AgentFailed, left_out.iter().map(refused).collect()))
+        Ok(self.refuse(at, step, RefusalCause::FilesLeftOut, left_out.iter().map(refused).collect()))
     }
 
     pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32, why: &str) -> Result<Consequences, Refused> {

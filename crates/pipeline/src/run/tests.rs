@@ -320,6 +320,7 @@ fn a_change_from_which_a_nested_repository_was_left_out_is_refused_with_its_path
 
     let view = run.view("1.1");
     assert_eq!((view.attempt, run.starting()), (2, vec!["1.1".to_owned()]));
+    assert_eq!(view.refusals[0].cause, RefusalCause::FilesLeftOut);
     assert!(view.refusals[0].reasons[0].starts_with("the files in vendor can't be part of the change"), "{view:?}");
 }
 

@@ -10,9 +10,6 @@ use crate::run::RunOutcome;
 /// Maximum length, in bytes, of the description of what a run waits for: it fits beside the longest event.
 pub const MAX_NOW: usize = 96;
 
-/// Words of what a run waits for that stand before the reason why a role is asked again.
-pub const ASKED_AGAIN: &str = ", once more: ";
-
 /// Fact about the modes of a run. Folding all facts in order gives the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
@@ -25,6 +22,9 @@ pub enum ModeFact {
         mode: Mode,
         /// What the run waits for, shortened.
         now: String,
+        /// Why the answer does not count and is asked for again, shortened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
         /// Outcome of the run, once it has ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<RunOutcome>,

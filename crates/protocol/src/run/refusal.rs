@@ -40,6 +40,8 @@ pub enum RefusalCause {
     TimedOut,
     /// The agent reported that it was done but had changed nothing.
     NothingChanged,
+    /// The change holds files that can't be part of it: those of a git repository of their own, or of a submodule.
+    FilesLeftOut,
     /// A required gate refused the change, or could not judge it.
     Gate {
         /// Name of the gate.

@@ -3,7 +3,7 @@
 use switchboard_protocol::answer::{DecisionKind, PlanVerdict, VerifierVerdict};
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::modes::{ASKED_AGAIN, AnswerFacts, Mode, ModeEvent, ModeFact, PersonAnswer, PhaseOutcome};
+use switchboard_protocol::modes::{AnswerFacts, Mode, ModeEvent, ModeFact, PersonAnswer, PhaseOutcome};
 use switchboard_protocol::verb::run::GetRunReply;
 
 use super::line::Printer;
@@ -54,16 +54,16 @@ impl Parts {
                 }
                 vec![out.paint(Tone::Faint, &format!("{what} ({part})"))]
             }
-            Some(ModeFact::ModeStepped { event, mode, now, outcome }) => {
+            Some(ModeFact::ModeStepped { event, mode, now, refused, outcome }) => {
                 self.has_ended = outcome.is_some();
                 let has_begun = matches!(event, ModeEvent::Began { .. });
-                let mut lines = match (&event, now.split_once(ASKED_AGAIN)) {
-                    (ModeEvent::Answered { .. }, Some((_, why))) => {
+                let mut lines = match refused {
+                    Some(why) => {
                         let line =
-                            format!("the answer does not count, it is asked for again: {}", one_line(why, WIDTH));
+                            format!("the answer does not count, it is asked for again: {}", one_line(&why, WIDTH));
                         vec![out.paint(Tone::Bad, &line)]
                     }
-                    _ => lines_of(event, out),
+                    None => lines_of(event, out),
                 };
                 if has_begun {
                     self.mode = None;
