@@ -126,8 +126,24 @@ impl Aliases {
     }
 
     fn add_rust(&mut self, node: Node<'_>, source: &str) {
-        if node.kind() == "use_as_clause" {
-            self.bind(field(node, "alias", source), field(node, "path", source));
+        if let ("use_declaration", Some(used)) = (node.kind(), node.child_by_field_name("argument")) {
+            self.add_use(used, "", source);
+        }
+    }
+
+    /// Adds what a part of a `use` names, below the path of the lists that it is in.
+    fn add_use(&mut self, used: Node<'_>, above: &str, source: &str) {
+        let below = |path: &str| if above.is_empty() { path.to_owned() } else { format!("{above}::{path}") };
+        match used.kind() {
+            "use_as_clause" => self.bind(field(used, "alias", source), &below(field(used, "path", source))),
+            "scoped_identifier" => self.bind(field(used, "name", source), &below(text(used, source))),
+            "identifier" => self.bind(text(used, source), &below(text(used, source))),
+            "use_list" => children(used).into_iter().for_each(|part| self.add_use(part, above, source)),
+            "scoped_use_list" => {
+                let (path, list) = (below(field(used, "path", source)), used.child_by_field_name("list"));
+                list.into_iter().for_each(|list| self.add_use(list, &path, source));
+            }
+            _ => {}
         }
     }
 }

@@ -109,9 +109,9 @@ fn is_program(path: &str, text: &str) -> bool {
 fn exits(suite: &Suite, kind: TestLanguage) -> Vec<Exit> {
     let Some(tree) = &suite.tree else { return Vec::new() };
     match kind {
-        TestLanguage::Python => python(tree, &suite.text),
-        TestLanguage::JavaScript => javascript(tree, &suite.text),
-        TestLanguage::Rust => rust(tree, &suite.text),
+        TestLanguage::Python => python(tree, &suite.text, &suite.aliases),
+        TestLanguage::JavaScript => javascript(tree, &suite.text, &suite.aliases),
+        TestLanguage::Rust => rust(tree, &suite.text, &suite.aliases),
     }
 }
 
@@ -147,12 +147,16 @@ fn place(above: &[Node<'_>], functions: &[&str], source: &str) -> Site {
     }
 }
 
-fn python(tree: &Tree, source: &str) -> Vec<Exit> {
-    let aliases = Aliases::of(tree, source, TestLanguage::Python);
+/// Returns the function that a call names; empty if the node is no call.
+fn called(node: Node<'_>, source: &str, aliases: &Aliases) -> String {
+    let is_call = matches!(node.kind(), "call" | "call_expression");
+    if is_call { aliases.resolve(field(node, "function", source)) } else { String::new() }
+}
+
+fn python(tree: &Tree, source: &str, aliases: &Aliases) -> Vec<Exit> {
     let mut found = Vec::new();
     walk(tree.root_node(), |node, above| {
-        let function =
-            if node.kind() == "call" { aliases.resolve(field(node, "function", source)) } else { String::new() };
+        let function = called(node, source, aliases);
         let function = function.as_str();
         let is_exit = ["sys.exit", "exit", "quit", "os.abort", "builtins.exit"].contains(&function)
             || function.ends_with("._exit")
@@ -190,7 +194,7 @@ fn python(tree: &Tree, source: &str) -> Vec<Exit> {
     found
 }
 
-fn javascript(tree: &Tree, source: &str) -> Vec<Exit> {
+fn javascript(tree: &Tree, source: &str, aliases: &Aliases) -> Vec<Exit> {
     let functions = [
         "function_declaration",
         "function_expression",
@@ -198,14 +202,9 @@ fn javascript(tree: &Tree, source: &str) -> Vec<Exit> {
         "method_definition",
         "generator_function_declaration",
     ];
-    let aliases = Aliases::of(tree, source, TestLanguage::JavaScript);
     let mut found = Vec::new();
     walk(tree.root_node(), |node, above| {
-        let function = if node.kind() == "call_expression" {
-            aliases.resolve(field(node, "function", source))
-        } else {
-            String::new()
-        };
+        let function = called(node, source, aliases);
         let function = [".call", ".apply"].iter().find_map(|end| function.strip_suffix(end)).unwrap_or(&function);
         let is_exit = ["process.exit", "process.reallyExit", "process.abort", "Deno.exit"].contains(&function)
             || (function == "process.kill" && text(node, source).contains("process.pid"));
@@ -249,21 +248,14 @@ fn place_of_javascript(above: &[Node<'_>], functions: &[&str], source: &str) -> 
     }
 }
 
-fn rust(tree: &Tree, source: &str) -> Vec<Exit> {
-    let imports = source.contains("process::exit;") || source.contains("process::{exit");
-    let aliases = Aliases::of(tree, source, TestLanguage::Rust);
+fn rust(tree: &Tree, source: &str, aliases: &Aliases) -> Vec<Exit> {
     let mut found = Vec::new();
     walk(tree.root_node(), |node, above| {
-        let function = if node.kind() == "call_expression" {
-            aliases.resolve(field(node, "function", source))
-        } else {
-            String::new()
-        };
+        let function = called(node, source, aliases);
         let is_exit = function.ends_with("process::exit")
             || function.ends_with("process::abort")
             || function.ends_with("libc::_exit")
-            || function.ends_with("libc::exit")
-            || (imports && function == "exit");
+            || function.ends_with("libc::exit");
         if is_exit {
             let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
             let words: Vec<&str> = arguments.iter().map(|argument| text(*argument, source)).collect();

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::aliases::Aliases;
 use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::node::{children, field, squash, text, walk};
@@ -66,8 +65,7 @@ pub(super) fn hits(pair: &Pair) -> Vec<Hit> {
 
 fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Range<usize>)> {
     let Some(tree) = &suite.tree else { return Vec::new() };
-    let source = &suite.text;
-    let aliases = Aliases::of(tree, source, kind);
+    let (source, aliases) = (&suite.text, &suite.aliases);
     let owners: &[&str] = if kind == TestLanguage::Python { &PYTHON } else { &JAVASCRIPT };
     let is_of_runner = |target: &str| {
         // A name on its own is given a new value, and what it stood for stays as it is.

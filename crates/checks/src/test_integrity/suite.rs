@@ -6,6 +6,7 @@ use switchboard_grammars::Language;
 use switchboard_syntax::Parsers;
 use tree_sitter::Tree;
 
+use super::aliases::Aliases;
 use super::change::Change;
 use super::language::TestLanguage;
 use super::test::Test;
@@ -33,6 +34,7 @@ pub(super) struct Suite {
     pub(super) text: String,
     pub(super) tree: Option<Tree>,
     pub(super) tests: Vec<Test>,
+    pub(super) aliases: Aliases,
 }
 
 /// Parses every file of the change whose language is supported.
@@ -102,7 +104,8 @@ impl Suite {
             TestLanguage::Rust => rust::tests(&tree, &text),
             TestLanguage::Python | TestLanguage::JavaScript => Vec::new(),
         };
-        Some(Self { path: path.to_owned(), text, tree: Some(tree), tests })
+        let aliases = Aliases::of(&tree, &text, kind);
+        Some(Self { path: path.to_owned(), text, tree: Some(tree), tests, aliases })
     }
 
     pub(super) fn text_of(&self, range: &Range<usize>) -> &str {

@@ -466,6 +466,8 @@ fn a_runner_or_the_process_under_another_name_is_found_as_under_its_own() {
         ("tool.py", "import os as o\nleave = o._exit\nleave(0)\n"),
         ("tool.py", "s = __import__('sys')\ngetattr(s, 'exit')(0)\n"),
         ("src/lib.rs", "use std::process as p;\npub fn f() {\n    p::exit(0)\n}\n"),
+        ("src/lib.rs", "use std::{io, process::{self, exit as leave}};\npub fn f() {\n    leave(0)\n}\n"),
+        ("src/lib.rs", "use std::process::exit;\npub fn f() {\n    exit(0)\n}\n"),
     ];
     let others = [
         ("parcel.js", "const a = require(\"./assets\");\na.strictEqual = 1;\n"),

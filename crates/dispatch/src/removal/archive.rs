@@ -42,7 +42,14 @@ impl Removal {
             }
             None => None,
         };
-        if let Some(left) = captured.iter().flat_map(|captured| &captured.left_out).next() {
+        if let Some(captured) = &captured
+            && let Some(left) = captured.left_out.first()
+        {
+            // The tree is kept, so its branch stays where the record has it.
+            match self.branch.is_empty() {
+                true => git.delete_branch(branch, &captured.commit)?,
+                false => git.update_branch(branch, &parent, Some(&captured.commit))?,
+            }
             let what =
                 format!("{} can't be archived, because it is no file of this repository", crate::plan::text(left));
             let hint = "keep what you need of it, then remove it";

@@ -16,6 +16,7 @@ use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together}
 use switchboard_pipeline::scope::{self, Part};
 use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
+use switchboard_process::env::PROXIES;
 use switchboard_process::git::Oid;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
@@ -61,6 +62,7 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return super::reply(answered);
         }
+        of_a_proxy(&request.setup_env)?;
         match request.drive {
             Some(_) => self.start_driven(request, caller, call).await,
             None => self.start_plan(request, None, caller, call).await,
@@ -392,6 +394,15 @@ pub(super) async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<()
         files.write(&path, &text)
     });
     written.await
+}
+
+/// Refuses variables for set-ups that are none of a proxy: another could change what a trusted command does.
+fn of_a_proxy(env: &[(String, String)]) -> Result<(), Failure> {
+    let other = env.iter().find(|(name, _)| !PROXIES.contains(&name.as_str()));
+    other.map_or(Ok(()), |(name, _)| {
+        let what = format!("{} is no variable of a proxy", cut(name, 100));
+        Err(Failure::new("request.bad-args", what).at("setup_env").hint(PROXIES.join(", ")))
+    })
 }
 
 /// Writes the variables for set-ups to a file beside the log: a proxy's address may hold a password.

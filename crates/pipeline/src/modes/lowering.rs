@@ -6,49 +6,47 @@ use switchboard_protocol::plan::{Confirm, OnViolation, Plan};
 
 use crate::plan_json;
 
-/// Returns what a model's plan lowers, as text for its author; `None` if the answer is no plan, or lowers nothing.
+/// Maximum number of settings that a refusal names.
+const MAX_NAMED: usize = 5;
+
+/// Returns what a model's plan lowers, as text for its author; `None` if the answer is no plan, or lowers nothing. Not part of
+/// [`fault_of`](super::fault_of), which also judges the plans of persons.
 #[must_use]
 pub fn lowering_of(answer: &Answer) -> Option<String> {
     let Answer::PlanDraft(draft) = answer else { return None };
     // A plan that can't be read is refused for that.
     let plan = plan_json::parse(&draft.plan.to_string()).ok()?;
     let found = lowered(&plan);
-    let more = found.get(1).map(|_| format!(", as do {} more", found.len() - 1)).unwrap_or_default();
-    let first = found.first()?;
-    Some(format!(
-        "the plan can't be used: {first} lowers what its changes must pass{more}; only a person sets that, so leave it out"
-    ))
+    let all = found.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!found.is_empty()).then(|| {
+        format!("the plan can't be used: it lowers what its changes must pass ({all}); only a person sets that, so leave it out")
+    })
 }
+
+/// Settings that the plan, its phases and its tasks have alike: gates, confirmation, reaction to a violation of scope.
+type Common<'a> = (Option<&'a Vec<String>>, Option<&'a Confirm>, Option<OnViolation>);
 
 fn lowered(plan: &Plan) -> Vec<String> {
-    let own = plan.switchboard.iter().flat_map(|own| {
-        let turbo = (own.turbo == Some(true)).then(|| "turbo".to_owned());
-        of("the plan", own.gates.as_deref(), own.confirm.as_ref(), own.on_violation).into_iter().chain(turbo)
+    let own = plan.switchboard.iter();
+    let turbo = own.clone().filter(|own| own.turbo == Some(true)).map(|_| "turbo of the plan".to_owned());
+    let whole = own.map(|own| ("the plan".to_owned(), (own.gates.as_ref(), own.confirm.as_ref(), own.on_violation)));
+    let phases = plan.phases.iter().filter_map(|phase| {
+        let own = phase.switchboard.as_ref()?;
+        Some((format!("phase {}", phase.id), (own.gates.as_ref(), own.confirm.as_ref(), own.on_violation)))
     });
-    let of_phases = plan.phases.iter().flat_map(|phase| {
-        let own = phase.switchboard.as_ref();
-        let place = format!("phase {}", phase.id);
-        own.map(|own| of(&place, own.gates.as_deref(), own.confirm.as_ref(), own.on_violation)).unwrap_or_default()
+    let tasks = plan.tasks().filter_map(|task| {
+        let own = task.switchboard.as_ref()?;
+        Some((format!("task {}", task.id), (own.gates.as_ref(), own.confirm.as_ref(), own.on_violation)))
     });
-    let of_tasks = plan.tasks().flat_map(|task| {
-        let own = task.switchboard.as_ref();
-        let place = format!("task {}", task.id);
-        own.map(|own| of(&place, own.gates.as_deref(), own.confirm.as_ref(), own.on_violation)).unwrap_or_default()
-    });
-    own.chain(of_phases).chain(of_tasks).collect()
+    let all = whole.chain(phases).chain(tasks);
+    turbo.chain(all.flat_map(|(place, settings)| lowered_at(&place, settings))).collect()
 }
 
-fn of(
-    place: &str,
-    gates: Option<&[String]>,
-    confirm: Option<&Confirm>,
-    on_violation: Option<OnViolation>,
-) -> Vec<String> {
-    let gates = gates.unwrap_or_default().iter().filter(|gate| gate.starts_with('-'));
+fn lowered_at(place: &str, (gates, confirm, on_violation): Common<'_>) -> Vec<String> {
+    let gates = gates.into_iter().flatten().filter(|gate| gate.starts_with('-')).map(|gate| format!("gate {gate}"));
     let confirm = (confirm == Some(&Confirm::Always(false))).then(|| "confirm: false".to_owned());
     let warns = (on_violation == Some(OnViolation::Warn)).then(|| "on_violation: warn".to_owned());
-    let all = gates.map(|gate| format!("the gate {gate}")).chain(confirm).chain(warns);
-    all.map(|what| format!("{what} of {place}")).collect()
+    gates.chain(confirm).chain(warns).map(|what| format!("{what} of {place}")).collect()
 }
 
 #[cfg(test)]
@@ -79,21 +77,11 @@ mod tests {
         assert_eq!(said(&none, &none, &json!({ "confirm": true, "on_violation": "halt" })), None);
 
         for (of_plan, of_phase, of_task, says) in [
-            (
-                json!({ "gates": ["-test_integrity"] }),
-                none.clone(),
-                none.clone(),
-                "the gate -test_integrity of the plan",
-            ),
-            (json!({ "turbo": true }), none.clone(), none.clone(), "turbo"),
+            (json!({ "gates": ["-test_integrity"] }), none.clone(), none.clone(), "gate -test_integrity of the plan"),
+            (json!({ "turbo": true }), none.clone(), none.clone(), "turbo of the plan"),
             (none.clone(), json!({ "confirm": false }), none.clone(), "confirm: false of phase 1"),
             (none.clone(), none.clone(), json!({ "on_violation": "warn" }), "on_violation: warn of task 1.1"),
-            (
-                none.clone(),
-                none.clone(),
-                json!({ "gates": ["lint", "-secretscan"] }),
-                "the gate -secretscan of task 1.1",
-            ),
+            (none.clone(), none.clone(), json!({ "gates": ["lint", "-secretscan"] }), "gate -secretscan of task 1.1"),
         ] {
             let found = said(&of_plan, &of_phase, &of_task).unwrap_or_default();
             assert!(found.contains(says), "{says}: {found:?}");

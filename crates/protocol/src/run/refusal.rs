@@ -23,7 +23,7 @@ impl RefusalCause {
     pub const fn is_of_agent(&self) -> bool {
         match self {
             Self::AgentFailed | Self::AgentRefused | Self::TimedOut | Self::NothingChanged => true,
-            Self::Gate { .. } | Self::Step { .. } | Self::MergeConflict | Self::Person => false,
+            Self::FilesLeftOut | Self::Gate { .. } | Self::Step { .. } | Self::MergeConflict | Self::Person => false,
         }
     }
 }

@@ -343,7 +343,9 @@ impl Printer {
             RunEvent::ChangeCaptured { task, files, files_total, left_out, .. } => {
                 let names = one_line(&files.join(", "), WIDTH);
                 let head = self.head(task.as_str());
-                let mut lines = vec![format!("{head} changed {}: {names}", counted(files_total.into(), "file"))];
+                let changed = || format!("{head} changed {}: {names}", counted(files_total.into(), "file"));
+                let is_shown = files_total > 0 || left_out.is_empty();
+                let mut lines: Vec<_> = is_shown.then(changed).into_iter().collect();
                 if !left_out.is_empty() {
                     let names = one_line(&left_out.join(", "), WIDTH);
                     lines.push(out.paint(Tone::Bad, &format!("{head} is refused: repositories of their own: {names}")));
