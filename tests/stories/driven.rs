@@ -319,6 +319,23 @@ fn a_plan_that_a_run_would_refuse_goes_back_to_the_architect_as_data() {
 }
 
 #[test]
+fn a_plan_that_lowers_what_its_changes_must_pass_goes_back_to_the_architect() {
+    let mut loose = plan(&[1]);
+    loose["x-switchboard"] = json!({ "turbo": true });
+    loose["phases"][0]["tasks"][0]["x-switchboard"] = json!({ "gates": ["-test_integrity"] });
+    let (loose, good) = (json!({ "plan": loose }), json!({ "plan": plan(&[1]) }));
+    let draft = format!("case $n in 1) say '{loose}' ;; *) say '{good}' ;; esac");
+    let team = Team::new(&[("plan_draft", &draft)]);
+
+    team.run(&["Print one", "--auto"]).ends_with(0);
+
+    let again = team.told("plan_draft", 2);
+    assert!(again.contains("(turbo of the plan, gate -test_integrity of task 1.1)"), "{again}");
+    assert!(team.count("review") > 0, "the change is reviewed");
+    assert_eq!(team.shown()["merged"], 1);
+}
+
+#[test]
 fn the_architect_has_the_failure_once_before_a_person_is_asked() {
     // The change is outside of the task's files until the architect says so; three attempts are refused.
     let work = r#"if grep -q 'keep to your file' "$told"; then rm other.*; echo "echo 1.1" > 1.1.sh; else echo $n > other.$n; fi"#;

@@ -85,7 +85,13 @@ impl Agent {
             match (open["verb"].as_str().unwrap(), step.as_str()) {
                 ("begin_step", _) if open["task"].is_string() => return open,
                 ("begin_step", _) => drop(self.call("begin_step", json!({ "step": step })).await.unwrap()),
-                ("save_plan", _) => drop(self.call("save_plan", json!({ "plan": plan(&[1, 2]) })).await.unwrap()),
+                ("save_plan", _) => {
+                    let mut loose = plan(&[1, 2]);
+                    loose["x-switchboard"] = json!({ "gates": ["-test_integrity"], "turbo": true });
+                    let refused = self.refused("save_plan", json!({ "plan": loose })).await;
+                    refused.is("request.bad-args", "gate -test_integrity of the plan");
+                    self.call("save_plan", json!({ "plan": plan(&[1, 2]) })).await.unwrap();
+                }
                 ("report_step", "questions") => self.answer(json!({ "questions": [] })).await,
                 ("report_step", "retrospective") => return open,
                 (verb, step) => panic!("{verb} {step}"),

@@ -161,3 +161,33 @@ fn unmerged_work_is_archived_before_it_is_removed_and_can_be_restored() {
     let refused = sandbox.switchboard(&["clean", "--restore", "nothing", "--json"]).ends_with(2).failure();
     assert_eq!(refused["where"], "restore");
 }
+
+#[test]
+fn a_work_tree_with_a_repository_of_its_own_is_kept_until_that_is_gone() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({}), "echo half > half.txt; git init -q sub; echo new > sub/new.txt; exit 3");
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(1);
+    let shown = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).json();
+    let tree = std::path::PathBuf::from(shown["task"]["worktree"].as_str().unwrap());
+
+    for _ in 0..2 {
+        let kept = sandbox.switchboard(&["clean", "--unmerged", "--yes", "--json"]).ends_with(1).failure();
+        assert_eq!(kept["code"], "dispatch.nested-repository", "{kept}");
+        assert!(kept["what"].as_str().unwrap().starts_with("sub"), "{kept}");
+        assert_eq!(std::fs::read_to_string(tree.join("sub/new.txt")).unwrap(), "new\n");
+    }
+
+    std::fs::remove_dir_all(tree.join("sub")).unwrap();
+    sandbox.switchboard(&["clean", "--unmerged", "--yes"]).ends_with(0).says("archived run_").says("/1.1");
+    assert!(!tree.exists());
+}
+
+#[test]
+fn a_change_that_is_nothing_but_a_repository_of_its_own_is_refused_with_its_path() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({ "attempts": 1 }), "git init -q sub; echo new > sub/new.txt");
+
+    let done = sandbox.switchboard(&["run", &path, "--yes"]).ends_with(1).says("repositories of their own: sub");
+
+    assert!(done.says("[dispatch.nested-repository]").out.contains("the files in sub"), "the next attempt is told");
+}

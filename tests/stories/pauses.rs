@@ -31,6 +31,8 @@ fn a_paused_run_ends_its_turns_and_neither_merges_nor_starts_until_it_is_resumed
     assert!(listed.lines().any(|line| line.starts_with(&run) && line.contains("paused")), "{listed}");
     sandbox.switchboard(&["pause", &format!("{run}/1.2")]).ends_with(0);
     sandbox.switchboard(&["pause", &format!("{run}/1.9")]).ends_with(2).says("dispatch.unknown-task");
+    let resumed = sandbox.switchboard(&["resume", &format!("{run}/1.1")]).ends_with(0);
+    resumed.says(&format!("{run} is paused")).says(&format!("its tasks go on once it does: switchboard resume {run}"));
     let stays = format!("1.2 stays paused: switchboard resume {run}/1.2");
     sandbox.switchboard(&["resume", &run]).ends_with(0).says(&stays);
     assert!(within(Duration::from_secs(30), || state(0) == "merged"), "{}", state(0));

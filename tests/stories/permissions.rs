@@ -39,6 +39,17 @@ fn an_edit_inside_the_tasks_tree_is_not_asked_for_and_one_in_git_is() {
 }
 
 #[test]
+fn a_plan_does_not_allow_the_edits_that_the_users_settings_want_to_be_asked_for() {
+    let sandbox = Sandbox::new();
+    let plan = asking(&sandbox, "src/new.rs", &json!({ "permissions": "edits" }));
+    sandbox.settings("permissions = \"ask\"\n");
+
+    let done = run_at_terminal(&sandbox, &plan, &["n", "n"]);
+
+    assert!(done.out.contains("ASKS YOU: Edit src/new.rs"), "{}", done.out);
+}
+
+#[test]
 fn a_plan_that_allows_everything_wants_to_be_trusted() {
     let sandbox = Sandbox::new();
     let plan = asking(&sandbox, "/elsewhere", &json!({ "permissions": "all" }));

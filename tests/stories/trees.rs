@@ -65,12 +65,21 @@ fn a_folder_for_work_trees_that_can_not_be_made_is_refused_before_the_run_starts
     let sandbox = Sandbox::new();
     let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["sh", "-c", "echo a > a"] } }]));
     std::fs::write(sandbox.folder().join("file"), "").unwrap();
-    let below = sandbox.folder().join("file/trees").display().to_string();
+    std::os::unix::fs::symlink(sandbox.root().join(".git"), sandbox.folder().join("link")).unwrap();
+    let in_git = sandbox.root().join(".git");
+    let folders = [
+        sandbox.folder().join("file/trees"),
+        in_git.clone(),
+        in_git.join("new/trees"),
+        sandbox.folder().join("link/trees"),
+    ];
+    for folder in folders.map(|folder| folder.display().to_string()) {
+        let refused = sandbox.switchboard(&["run", &plan, "--yes", "--worktrees", &folder, "--json"]);
 
-    let refused = sandbox.switchboard(&["run", &plan, "--yes", "--worktrees", &below, "--json"]);
-
-    let failure = refused.ends_with(2).failure();
-    assert_eq!((&failure["code"], &failure["where"]), (&json!("config.bad-value"), &json!(below)), "{failure}");
+        let failure = refused.ends_with(2).failure();
+        assert_eq!((&failure["code"], &failure["where"]), (&json!("config.bad-value"), &json!(folder)), "{failure}");
+    }
+    assert!(!in_git.join("new").exists());
     assert_eq!(sandbox.call(&["get_status"])["runs"].as_array().map_or(0, Vec::len), 0, "no run was started");
 }
 

@@ -42,6 +42,22 @@ pub fn ends(text: &str, bytes: usize) -> Option<(&str, &str)> {
     Some((&text[..head], &text[tail..]))
 }
 
+/// Maximum length, in bytes, of the note of [`shortened`].
+pub const MAX_NOTE_BYTES: usize = 64;
+
+/// Shortens a text to its beginning and its end, together at most `bytes` bytes, with a note on what is left out between
+/// them; also returns the number of bytes that are left out.
+#[must_use]
+pub fn shortened(text: &str, bytes: usize) -> (String, u64) {
+    match ends(text, bytes) {
+        None => (text.to_owned(), 0),
+        Some((head, tail)) => {
+            let elided = text.len() - head.len() - tail.len();
+            (format!("{head}\n[… {elided} bytes are left out …]\n{tail}"), elided as u64)
+        }
+    }
+}
+
 /// Returns the words of a command, with double quotes around each that is not plain: control characters and bidirectional marks appear as
 /// escapes, so that nothing is hidden.
 #[must_use]
@@ -106,6 +122,17 @@ fn sequence(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_keeps_its_ends_and_says_what_is_left_out() {
+        let said = format!("é{}ö", "x".repeat(100));
+
+        let (text, elided) = shortened(&said, 11);
+
+        assert_eq!((text.as_str(), elided), ("éxxx\n[… 94 bytes are left out …]\nxxxö", 94));
+        assert_eq!(shortened("short", 11), ("short".to_owned(), 0));
+        assert!(format!("\n[… {} bytes are left out …]\n", u64::MAX).len() <= MAX_NOTE_BYTES);
+    }
 
     #[test]
     fn escape_sequences_are_taken_out_whole_and_nothing_else_is() {

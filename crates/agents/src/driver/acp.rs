@@ -26,7 +26,7 @@ use switchboard_process::spawn::{Capture, Terminated};
 use switchboard_protocol::frame::McpCommand;
 use switchboard_protocol::isolation::Tool;
 
-use super::contract::{ANSWER_HALF, Driver, DriverOutput};
+use super::contract::{ANSWER_KEPT, Driver, DriverOutput};
 use super::pipe::{Pipe, PipeEvent, Stream};
 use super::start::Start;
 use crate::{Result, catalog};
@@ -75,7 +75,7 @@ pub struct Acp {
 
 /// Creates the buffer for the agent's text in a turn.
 fn answer_buffer() -> Capture {
-    Capture::new(ANSWER_HALF)
+    Capture::new(ANSWER_KEPT / 2)
 }
 
 /// An unanswered question of the agent.

@@ -13,10 +13,6 @@ use crate::Result;
 /// Maximum size in bytes of the kept text of one turn: half of it from the beginning, half from the end.
 pub(crate) const ANSWER_KEPT: usize = 1 << 20;
 
-/// Size in bytes of each of the halves, so that the note on what was left out between them fits in as well: the end, with the
-/// answer's fence, is not cut off.
-pub(crate) const ANSWER_HALF: usize = ANSWER_KEPT / 2 - 64;
-
 /// An event or output from a driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DriverOutput {

@@ -6,7 +6,7 @@ use switchboard_protocol::worker::WorkerEvent;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::{Capture, Terminated};
 
-use super::contract::{ANSWER_HALF, Driver, DriverOutput};
+use super::contract::{ANSWER_KEPT, Driver, DriverOutput};
 use super::pipe::{Pipe, PipeEvent, Stream};
 use super::start::Start;
 use crate::Result;
@@ -37,7 +37,7 @@ impl Driver for Exec {
 
     fn start(start: &Start) -> Result<Self> {
         let pipe = Pipe::start(start)?;
-        let (text, keeps_input) = (Capture::new(ANSWER_HALF), start.keeps_input);
+        let (text, keeps_input) = (Capture::new(ANSWER_KEPT / 2), start.keeps_input);
         Ok(Self { pipe, is_prompted: false, text, turn: Turn::Opening, keeps_input })
     }
 

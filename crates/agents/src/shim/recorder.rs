@@ -9,6 +9,7 @@ use switchboard_process::clock;
 use switchboard_process::journal::{Durability, Journal};
 use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerEvent, WorkerSpec};
 use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::text::{MAX_NOTE_BYTES, shortened};
 use tokio::sync::watch;
 
 use super::files::{ANSWER, FRAMES};
@@ -34,12 +35,17 @@ impl Answer {
         if text.is_empty() && !is_first {
             return Ok(());
         }
-        let text = if is_first { text.to_owned() } else { format!("\n\n{text}") };
-        let text = crate::beginning(&text, self.room);
+        let apart = if is_first { text.to_owned() } else { format!("\n\n{text}") };
+        // The last turn counts: where there is no room left for it, it takes the place of the earlier ones. Its end is
+        // kept as well as its beginning: there an answer stands.
+        let starts_over = apart.len() > self.room;
+        let kept = if starts_over { shortened(text, ANSWER_KEPT - MAX_NOTE_BYTES).0 } else { apart };
         let at = |source| crate::Error::Io { what: format!("write {}", self.path.display()), source };
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path).map_err(at)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(at)?;
-        self.room -= text.len();
+        let mut options = OpenOptions::new();
+        options.create(true).mode(0o600).write(true).append(!starts_over).truncate(starts_over);
+        let mut file = options.open(&self.path).map_err(at)?;
+        file.write_all(kept.as_bytes()).and_then(|()| file.sync_data()).map_err(at)?;
+        self.room = if starts_over { ANSWER_KEPT } else { self.room } - kept.len();
         Ok(())
     }
 }
@@ -133,5 +139,25 @@ fn durability(event: &WorkerEvent) -> Durability {
         | WorkerEvent::AgentExited { .. }
         | WorkerEvent::Faulted { .. }
         | WorkerEvent::Sealed { .. } => Durability::Synced,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_answer_is_kept_and_the_last_turn_in_any_case() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(ANSWER);
+        let mut answer = Answer { path: path.clone(), room: ANSWER_KEPT };
+        let read = || std::fs::read_to_string(&path).unwrap();
+
+        answer.add(&format!("first {}\n```json\n{{}}\n```", "x".repeat(ANSWER_KEPT))).unwrap();
+        assert!(read().len() <= ANSWER_KEPT && read().starts_with("first") && read().ends_with("\n```json\n{}\n```"));
+        answer.add("second").unwrap();
+        assert!(read().ends_with("second"));
+        answer.add(&"y".repeat(ANSWER_KEPT)).unwrap();
+        assert!(read().len() <= ANSWER_KEPT && !read().contains("second") && read().ends_with("yy"));
     }
 }

@@ -188,3 +188,22 @@ pub(crate) fn described(run: &RunSummary) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_ceiling_leaves_what_no_flag_names() {
+        let known = Budget { ceiling: 1, task: Some(2), reserve: Some(3), at_ceiling: AtCeiling::Halt };
+        let raised =
+            BudgetFlags { budget: Some(9), task_budget: None, plan_budget: None, reserve: None, at_ceiling: None };
+        assert_eq!(raised.budget_after(Some(&known)), Some(Budget { ceiling: 9, ..known.clone() }));
+
+        let named = BudgetFlags { reserve: Some(4), at_ceiling: Some(At::Warn), ..raised };
+        let after = Budget { ceiling: 9, task: Some(2), reserve: Some(4), at_ceiling: AtCeiling::Warn };
+        assert_eq!(named.budget_after(Some(&known)), Some(after));
+        let new = Budget { ceiling: 9, task: None, reserve: Some(4), at_ceiling: AtCeiling::Warn };
+        assert_eq!(named.budget(), Some(new));
+    }
+}

@@ -210,6 +210,16 @@ mod tests {
         Upstreams(RwLock::new(tools))
     }
 
+    #[test]
+    fn a_word_of_other_programs_is_told_as_the_argument_that_it_means() {
+        use switchboard_protocol::verb::bus::SendMessage;
+        let refused = |args: Value| typed::<SendMessage>(args).unwrap_err().hint;
+
+        assert!(refused(json!({ "to": "ada" })).starts_with("did you mean `recipient`?"));
+        assert!(refused(json!({ "text": "x" })).starts_with("did you mean `payload`?"));
+        assert!(refused(json!({ "recipent": "ada" })).starts_with("did you mean `recipient`?"));
+    }
+
     type Refusal = fn(Value) -> Option<Failure>;
 
     fn refusals() -> BTreeMap<&'static str, Refusal> {

@@ -10,7 +10,7 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::job::Mode;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RefusalCause, TaskState, TaskView};
-use switchboard_protocol::text::{cut, ends};
+use switchboard_protocol::text::{cut, shortened};
 use switchboard_protocol::verb::run::{RetryTaskRequest, TaskReport};
 use switchboard_protocol::verb::subagent::{SubagentReply, SubagentResult};
 use switchboard_store::{Idempotency, Interest};
@@ -231,17 +231,6 @@ fn mode(plan: &RunPlan) -> Mode {
     }
 }
 
-/// Shortens a text to a maximum; also returns the number of bytes left out of its middle.
-fn shortened(said: &str, bound: usize) -> (String, u64) {
-    match ends(said, bound) {
-        None => (said.to_owned(), 0),
-        Some((head, tail)) => {
-            let elided = said.len() - head.len() - tail.len();
-            (format!("{head}\n[… {elided} bytes are left out …]\n{tail}"), elided as u64)
-        }
-    }
-}
-
 /// Returns the code of a task's failure; `None` if it has not failed.
 fn code(view: &TaskView, why: &str) -> Option<String> {
     let TaskState::Blocked { .. } = &view.state else { return None };
@@ -257,19 +246,4 @@ fn code(view: &TaskView, why: &str) -> Option<String> {
     };
     let last = view.refusals.last().map_or("worker.lost", |refusal| of_cause(&refusal.cause));
     Some(named.unwrap_or(last).to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_text_keeps_its_ends_and_says_what_is_left_out() {
-        let said = format!("é{}ö", "x".repeat(100));
-
-        let (text, elided) = shortened(&said, 11);
-
-        assert_eq!((text.as_str(), elided), ("éxxx\n[… 94 bytes are left out …]\nxxxö", 94));
-        assert_eq!(shortened("short", 11), ("short".to_owned(), 0));
-    }
 }

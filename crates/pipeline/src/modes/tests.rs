@@ -566,7 +566,7 @@ fn the_longest_events_fit_into_the_facts_of_one() {
         ModeEvent::Stopped { by: name, why: long },
     ] {
         let (now, outcome) = ("x".repeat(MAX_NOW), Some(RunOutcome::Succeeded));
-        let refused = Some("x".repeat(MAX_NOW));
+        let refused = matches!(event, ModeEvent::Answered { .. }).then(|| "x".repeat(MAX_NOW));
         let fact = ModeFact::ModeStepped { event: event.fitted(), mode: Mode::CriticGate, now, refused, outcome };
         let json = serde_json::to_value(&fact).unwrap()["facts"].to_string();
         assert!(json.len() <= MAX_FACTS_BYTES, "{} bytes: {}", json.len(), &json[..100]);
