@@ -46,7 +46,8 @@ pub struct Listed {
 impl Repo {
     /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist, in one call with those in
     /// `beside`; existing ones of these stay where they are. An existing work tree of this repository on this branch is returned unchanged,
-    /// except that its `.git` file is restored as git wrote it; an incomplete one is made anew. One whose folder is gone is unregistered
+    /// except that its `.git` file is restored as git wrote it; an incomplete one is made anew. A repository that has taken its place is
+    /// refused. One whose folder is gone is unregistered
     /// and made anew, unless it is locked or has commits that no branch has.
     ///
     /// # Errors
@@ -58,6 +59,10 @@ impl Repo {
         if let Some(worktree) = self.worktree(path)? {
             match worktree.head_branch() {
                 Some(head) if head == full && is_half_made(&worktree.admin) => worktree.undo()?,
+                // An agent's own `git init` does not come here: a capture restores the `.git` file.
+                Some(_) if holds_other_repository(path) => {
+                    return Err(Error::NotOurs { path: path.to_owned(), why: OTHER_REPOSITORY });
+                }
                 Some(head) if head == full => {
                     // Programs that run in it next must not be led to settings that an agent wrote.
                     worktree.restore_link()?;
@@ -350,6 +355,13 @@ impl Worktree {
     }
 }
 
+const OTHER_REPOSITORY: &str = "another repository lies there";
+
+fn holds_other_repository(path: &Path) -> bool {
+    let git = path.join(".git");
+    git.is_dir() && !git.is_symlink()
+}
+
 fn expect_no_link(path: &Path) -> Result<()> {
     if path.is_symlink() {
         return Err(Error::NotOurs { path: path.to_owned(), why: "it is a symbolic link" });
@@ -361,7 +373,7 @@ fn expect_empty(path: &Path) -> Result<()> {
     let not_ours = |why| Err(Error::NotOurs { path: path.to_owned(), why });
     match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(_) if path.join(".git").is_dir() => not_ours("another repository lies there"),
+        Ok(_) if holds_other_repository(path) => not_ours(OTHER_REPOSITORY),
         Ok(_) if path.join(".git").exists() => not_ours("a work tree of another repository lies there"),
         Ok(_) => not_ours("the folder is not empty"),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),

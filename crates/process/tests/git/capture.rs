@@ -192,8 +192,25 @@ fn a_forged_git_file_leads_nowhere() {
     assert_eq!(Path::new(common.trim()), repo.common_dir(), "what looks at the tree next is not led astray either");
     fs::remove_file(path.join(".git")).unwrap();
     fixture.run_in(path, &["init", "-q"]);
-    repo.worktree_add(path, BRANCH, &at, &[]).unwrap();
-    assert!(path.join(".git").is_file());
+    worktree.capture(BRANCH, &at, &author(), "task").unwrap();
+    assert!(path.join(".git").is_file(), "what an agent made in its own tree is undone when its work is taken");
+}
+
+#[test]
+fn a_repository_in_the_place_of_a_registered_work_tree_is_refused_and_kept() {
+    let fixture = Fixture::new();
+    let (repo, worktree, at) = fixture.worktree("t1");
+    let path = worktree.path();
+    fs::remove_dir_all(path).unwrap();
+    fs::create_dir(path).unwrap();
+    fixture.run_in(path, &["init", "-q"]);
+    write(path, "not-committed.txt", "the user's");
+
+    let refused = repo.worktree_add(path, BRANCH, &at, &[]).unwrap_err();
+
+    assert!(refused.to_string().contains("another repository lies there"), "{refused}");
+    assert!(path.join(".git").is_dir());
+    assert_eq!(fs::read_to_string(path.join("not-committed.txt")).unwrap(), "the user's");
 }
 
 #[test]
