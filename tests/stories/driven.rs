@@ -148,6 +148,8 @@ fn a_request_is_planned_reviewed_and_carried_out_phase_by_phase() {
         assert!(told.contains(words), "{words}: {told}");
     }
     assert_eq!(team.count("guidance"), 1, "a domain is asked about once");
+    let told = team.told("work", 1);
+    assert!(told.contains("guidance on shell") && told.contains("Quote variables."), "{told}");
     assert_eq!((team.count("drift"), team.count("retrospective"), team.count("review")), (2, 2, 2));
     let status = team.sandbox.switchboard(&["status", "--json"]).ends_with(0).json();
     assert_eq!((&status["runs"][0]["merged"], &status["runs"][0]["tasks"]), (&json!(2), &json!(2)), "{status}");

@@ -145,7 +145,7 @@ fn an_architect_over_mcp_is_refused_each_shortcut_and_gets_there_by_the_remedies
         lea.refused("save_plan", json!({ "plan": plan(&[1]) }))
             .await
             .is("seat.not-open", "report_step: `state` is done");
-        lea.refused("begin_step", json!({})).await.is("seat.not-open", "is asked of the architect");
+        lea.refused("begin_step", json!({})).await.is("seat.not-open", "only the architect answers");
         lea.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-open", "no phase is carried out");
         lea.answer(json!({ "questions": [] })).await;
         assert_eq!(lea.open_steps().await[0]["step"], "exploration");

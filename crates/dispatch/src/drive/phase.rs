@@ -18,6 +18,7 @@ use switchboard_protocol::verb::run::{RoleChoice, StartRunRequest};
 
 use super::added_gates::add_to;
 use super::record::Part;
+use super::role_prompts::guidance;
 use super::{Driver, Follows, Waited};
 use crate::{Error, plan, report};
 
@@ -149,6 +150,7 @@ impl Driver {
             team: true,
             scope: Some(UnitId::Phase(phase)),
             roles: roles.cloned().collect(),
+            parent_trace: guidance(&self.dispatch.world.store, &self.record)?,
             ..self.template()
         };
         let started = self.start_part(step, (PartWork::Phase, what), request).await?;

@@ -15,6 +15,9 @@ use crate::Error;
 /// Maximum length of a quoted text in a question, in bytes.
 const MAX_QUOTE_BYTES: usize = 32 << 10;
 
+/// Maximum length, in bytes, of the guidance in the prompt of a worker: it leaves the task the larger part of a coder's prompt.
+const MAX_GUIDANCE_BYTES: usize = 4 << 10;
+
 /// Number of digits in the marker of the lines around a quoted text.
 const MARK: usize = 12;
 
@@ -51,6 +54,18 @@ pub(super) fn documentation(store: &Store, record: &Record, phase: u64, own: &st
         quote(&mut text, "plan", &record.text(store, &plan.plan)?, &plan.plan);
     }
     Ok(text)
+}
+
+/// Returns the experts' guidance for the workers of a phase, at most [`MAX_GUIDANCE_BYTES`] together; `None` if there is none.
+pub(super) fn guidance(store: &Store, record: &Record) -> Result<Option<String>, Error> {
+    let Some(known) = record.state().known().filter(|known| !known.guidance.is_empty()) else { return Ok(None) };
+    let most = MAX_GUIDANCE_BYTES / known.guidance.len();
+    let mut text = String::new();
+    for (domain, (phase, digest)) in &known.guidance {
+        let (label, _) = labelled(&ModeInput::Guidance { domain: domain.clone(), phase: *phase, text: *digest });
+        quote(&mut text, &label, &cut_lines(&shown(&record.text(store, digest)?), most), digest);
+    }
+    Ok(Some(text.trim_start().to_owned()))
 }
 
 /// Adds a quoted text of others, between marker lines.

@@ -143,7 +143,7 @@ impl State {
         match &self.at {
             At::Asking { ask, .. } if ask.role() != RoleName::Architect => {}
             At::Asking { ask, .. } => {
-                let why = format!("the {} is asked of the architect", ask.answer());
+                let why = format!("only the architect answers `{}`", ask.answer());
                 return Err(Refused::new(RefusedCode::Unexpected, why, self.remedy()));
             }
             At::Unbegun

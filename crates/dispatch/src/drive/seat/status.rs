@@ -95,14 +95,17 @@ impl Driver {
     async fn open_tasks(&self) -> Result<Vec<OpenStep>, Error> {
         let Some(part) = self.phase_at_work() else { return Ok(Vec::new()) };
         let state = self.dispatch.state(&part.run).await?;
-        let again = |task: &TaskId| {
-            let reasons = state.task(task).and_then(|view| view.refusals.last().map(|last| last.reasons.join("; ")));
-            reasons.map(|reasons| cut(&reasons, MAX_REASON_BYTES))
+        // What refused an attempt is the reason to do the work again, and of no later step of the next attempt.
+        let again = |task: &TaskId, step: &StepId| {
+            let view = state.task(task)?;
+            let last = view.refusals.last()?;
+            let is_reason = last.attempt == view.attempt || *step == StepId::work();
+            is_reason.then(|| cut(&last.reasons.join("; "), MAX_REASON_BYTES))
         };
         let mut steps: Vec<_> = state
             .open_steps()
             .map(|open| OpenStep {
-                again: again(&open.task),
+                again: again(&open.task, &open.step),
                 task: Some(open.task),
                 ..step(BeginStep::NAME, open.step.to_string())
             })
