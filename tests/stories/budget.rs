@@ -103,6 +103,26 @@ fn a_worker_that_tells_no_cost_counts_as_its_reservation() {
 }
 
 #[test]
+fn a_run_that_was_stopped_at_its_ceiling_names_it_and_goes_on_with_a_higher_one() {
+    let sandbox = Sandbox::new();
+    let write = ["sh", "-c", "echo done > $SWITCHBOARD_TASK.txt"];
+    let works_on = [json!({ "do": "cost", "usd": 0.6 }), json!({ "do": "sleep_ms", "ms": 60_000 })];
+    let writes = [json!({ "do": "cost", "usd": 0.6 }), json!({ "do": "shell", "argv": write })];
+    sandbox.script("ada", &json!([{ "task": "1.1", "attempt": 1, "steps": works_on }, { "steps": writes }]));
+    let plan = two_tasks(&sandbox);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+
+    let limits = ["--budget", "0.5", "--reserve", "0", "--at-ceiling", "halt", "--max-workers", "1"];
+    let run = sandbox.switchboard(&[&["run", &plan, "--agent", "ada", "--yes"], &limits[..]].concat()).ends_with(1);
+
+    run.says("was stopped: a ceiling of cost is reached").says("and raise its ceiling: switchboard budget run_");
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    sandbox.switchboard(&["retry", report["run"].as_str().unwrap()]).ends_with(0);
+    sandbox.switchboard(&["budget", "--budget", "9", "--yes"]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
+}
+
+#[test]
 fn a_budget_under_which_nothing_could_start_is_refused() {
     let sandbox = Sandbox::new();
     agent_that_costs(&sandbox, 0.6);

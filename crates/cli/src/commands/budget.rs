@@ -198,7 +198,7 @@ mod tests {
         let known = Budget { ceiling: 1, task: Some(2), reserve: Some(3), at_ceiling: AtCeiling::Halt };
         let raised =
             BudgetFlags { budget: Some(9), task_budget: None, plan_budget: None, reserve: None, at_ceiling: None };
-        assert_eq!(raised.budget_after(Some(&known)), Some(Budget { ceiling: 9, ..known.clone() }));
+        assert_eq!(raised.budget_after(Some(&known)), Some(Budget { ceiling: 9, ..known }));
 
         let named = BudgetFlags { reserve: Some(4), at_ceiling: Some(At::Warn), ..raised };
         let after = Budget { ceiling: 9, task: Some(2), reserve: Some(4), at_ceiling: AtCeiling::Warn };

@@ -39,7 +39,14 @@ impl End<'_> {
     pub(super) fn outcome(&self) -> (TurnOutcome, String) {
         let said = cut(self.said.trim(), REASON);
         match self.asked.filter(|_| !self.is_turn_over) {
-            Some(StopCause::Requested) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
+            Some(StopCause::Requested) => return (TurnOutcome::Stopped, "it was asked to stop".to_owned()),
+            Some(StopCause::Ceiling) => {
+                return (TurnOutcome::Stopped, "a ceiling of cost is reached, and work is stopped there".to_owned());
+            }
+            Some(StopCause::Violation) => {
+                let why = "a task changed files beyond its scope, and the plan stops the run for that";
+                return (TurnOutcome::Stopped, why.to_owned());
+            }
             Some(StopCause::TimedOut) => {
                 let why = if self.is_told { "it was told to finish and went on" } else { "it was ended" };
                 return (TurnOutcome::TimedOut, why.to_owned());
@@ -137,6 +144,8 @@ mod tests {
         let asked = |cause| End { asked: Some(cause), stop: Some("error"), ..end() }.outcome().0;
 
         assert_eq!(asked(StopCause::Requested), TurnOutcome::Stopped);
+        assert_eq!(asked(StopCause::Ceiling), TurnOutcome::Stopped);
+        assert_eq!(asked(StopCause::Violation), TurnOutcome::Stopped);
         assert_eq!(asked(StopCause::TimedOut), TurnOutcome::TimedOut);
         let told = End { asked: Some(StopCause::TimedOut), is_told: true, ..end() }.outcome();
         assert_eq!(told, (TurnOutcome::TimedOut, "it was told to finish and went on".to_owned()));

@@ -287,7 +287,7 @@ impl RunState {
         workers.map(|worker| self.account.cost(worker).unwrap_or(0)).fold(0, u64::saturating_add)
     }
 
-    fn limit_of_task(&self, at: usize) -> Option<(TaskPauseCause, AtCeiling)> {
+    pub(super) fn limit_of_task(&self, at: usize) -> Option<(TaskPauseCause, AtCeiling)> {
         self.account.limit_of_task(self.records[at].ceiling, self.cost_of_task(at))
     }
 

@@ -139,6 +139,20 @@ impl RunState {
         })
     }
 
+    /// Returns why a task that is being stopped is stopped.
+    fn stop_cause(&self, record: &Record) -> StopCause {
+        let task = record.parent.or_else(|| self.find(record.task()?).ok());
+        let limit = task.and_then(|task| self.limit_of_task(task));
+        let is_violation = || self.records.iter().any(|record| record.reports.iter().any(|reported| reported.halts));
+        if self.account.reached() == Some(AtCeiling::Halt) || limit.is_some_and(|(_, at)| at == AtCeiling::Halt) {
+            StopCause::Ceiling
+        } else if self.stopping && is_violation() {
+            StopCause::Violation
+        } else {
+            StopCause::Requested
+        }
+    }
+
     /// Returns the next effect of a begun task that waits for no other task.
     pub(super) fn follow_up(&self, record: &Record) -> Option<Effect> {
         let (task, attempt) = (record.task()?.clone(), record.attempt());
@@ -151,7 +165,7 @@ impl RunState {
         if let Some(worker) = record.live_worker() {
             let worker = worker.clone();
             if record.stopping {
-                let (cause, grace_ms) = (StopCause::Requested, record.grace_ms);
+                let (cause, grace_ms) = (self.stop_cause(record), record.grace_ms);
                 return Some(Effect::StopWorker { task, worker, cause, grace_ms });
             }
             return record.rebases_now().then_some(Effect::RebaseTree { task, worker });

@@ -488,7 +488,7 @@ impl World {
         match self.jobs.swap_remove(at) {
             Job::Work { .. } if chance(&mut self.rng, 800) => {
                 let outcome = match cause {
-                    StopCause::Requested => TurnOutcome::Stopped,
+                    StopCause::Requested | StopCause::Ceiling | StopCause::Violation => TurnOutcome::Stopped,
                     StopCause::TimedOut => TurnOutcome::TimedOut,
                     StopCause::Budget => TurnOutcome::Paused,
                 };

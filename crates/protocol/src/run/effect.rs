@@ -78,6 +78,10 @@ pub struct Answered {
 pub enum StopCause {
     /// The stop was requested.
     Requested,
+    /// A ceiling is reached at which the run or the task is stopped, see [`super::AtCeiling::Halt`].
+    Ceiling,
+    /// A task changed files beyond its scope, and the plan stops the run for that.
+    Violation,
     /// The task's time limit has passed; the turn ends as [`super::TurnOutcome::TimedOut`].
     TimedOut,
     /// The run's budget is spent; the turn ends as [`super::TurnOutcome::Paused`].

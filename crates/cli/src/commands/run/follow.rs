@@ -11,7 +11,7 @@ use switchboard_protocol::event::{Event, ReadFrom};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::need::{Need, NeedEvent, NeedKind};
 use switchboard_protocol::plan::AutoMerge;
-use switchboard_protocol::run::PauseCause;
+use switchboard_protocol::run::{AtCeiling, BudgetScope, Ceiling, PauseCause};
 use switchboard_protocol::verb::need::{ListNeeds, ListNeedsRequest};
 use switchboard_protocol::verb::run::{
     Answer, GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, ShowTask, ShowTaskRequest, StopRun,
@@ -384,9 +384,24 @@ fn next_step(report: &GetRunReply, asks: Option<&Need>, context: &mut Context) {
         Some(_) if report.summary.mode.is_some() => {
             format!("see why: switchboard show {run}   let it go on: switchboard run --resume {run}")
         }
+        Some(_) if let Some(ceiling) = stopped_at(report) => match ceiling.of {
+            BudgetScope::Run => {
+                format!(
+                    "try again: switchboard retry {run}   and raise its ceiling: switchboard budget {run} --budget USD"
+                )
+            }
+            BudgetScope::Plan | BudgetScope::Day => {
+                format!("a ceiling that it shares is reached: switchboard budget {run}   then: switchboard retry {run}")
+            }
+        },
         Some(_) => format!("see why: switchboard show {run}   try again: switchboard retry {run}"),
     };
     context.out.line(line);
+}
+
+/// Returns the reached ceiling that stops a run.
+fn stopped_at(report: &GetRunReply) -> Option<&Ceiling> {
+    report.ceilings.iter().find(|ceiling| ceiling.is_reached() && ceiling.at_ceiling == AtCeiling::Halt)
 }
 
 /// Creates a progress bar below the lines, on a terminal only.

@@ -218,7 +218,7 @@ fn a_run_that_is_to_halt_at_its_ceiling_is_stopped() {
 
     assert_eq!(run.last.last(), Some(&RunEvent::RunStopRequested));
     assert_eq!(run.view("1.2").state, TaskState::Stopped);
-    assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Requested, .. }]));
+    assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Ceiling, .. }]));
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn a_task_at_its_ceiling_is_stopped_or_only_named_where_the_budget_says_so() {
     run.tell(of_tasks(1_000, AtCeiling::Halt));
 
     assert_eq!(run.last, [RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None }]);
-    assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Requested, .. }]));
+    assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Ceiling, .. }]));
 }
 
 #[test]
