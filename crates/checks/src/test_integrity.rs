@@ -50,6 +50,7 @@ mod settings;
 mod suite;
 mod test;
 mod traces;
+mod wrong_tests;
 
 pub(crate) use change::Change;
 pub(crate) use hit::rules;
@@ -60,6 +61,7 @@ use hard_coded::Variants;
 use hit::{Consequence, Hit};
 use suite::Suite;
 use test::Test;
+use wrong_tests::WrongTests;
 
 /// Judges the change that a request is about. Without a commit to compare with there is no change, and the check is skipped.
 ///
@@ -76,9 +78,11 @@ pub(crate) fn report(
     let (Some(git), Some(base)) = (git, against.commit()) else { return Ok(report.finish(millis(started))) };
     let blobs = git.blobs();
     let change = Change::read(root, git, &blobs, (base, request), limits)?;
-    let Judged { mut hits, notes, explained, variants } = judge(&change, git, &blobs, (base, request), limits)?;
+    let Judged { mut hits, notes, explained, variants, wrong_tests } =
+        judge(&change, git, &blobs, (base, request), limits)?;
     let runs = base_tests::run(root, git, &change, (base, request), &hits, limits)?;
     hits.extend(runs.hits);
+    hits.extend(wrong_tests.run(root, git, &change, (base, request), limits)?);
     if !hits.iter().any(|hit| hit.rule == "hard-coded") {
         hits.extend(hard_coded::run(root, git, &change, (base, request), variants, limits)?);
     }
@@ -108,6 +112,8 @@ struct Judged {
     explained: u64,
     /// Calls of the base's tests to be repeated with other inputs.
     variants: Variants,
+    /// Tests of the base with a wrong expectation.
+    wrong_tests: WrongTests,
 }
 
 /// Judges the change by reading it, without running anything.
@@ -151,11 +157,14 @@ fn judge(
     hits.extend(other.iter().filter_map(|path| compare::by_path(path, change)));
     hits.sort_by(|a, b| (&a.path, a.range.start, a.rule).cmp(&(&b.path, b.range.start, b.rule)));
     hits.dedup_by(|a, b| (&a.path, a.range.start, a.rule, &a.message) == (&b.path, b.range.start, b.rule, &b.message));
-    let variants = match request.commit.is_some() && !request.commands.is_empty() {
-        true => Variants::of(&suites, change, (git, base, blobs), &mut parsers)?,
-        false => Variants::default(),
+    let (variants, wrong_tests) = match request.commit.is_some() && !request.commands.is_empty() {
+        true => (
+            Variants::of(&suites, change, (git, base, blobs), &mut parsers)?,
+            WrongTests::of(&suites, change, (git, base, blobs), &mut parsers)?,
+        ),
+        false => Default::default(),
     };
-    Ok(Judged { hits, notes: notes.into_iter().collect(), explained, variants })
+    Ok(Judged { hits, notes: notes.into_iter().collect(), explained, variants, wrong_tests })
 }
 
 /// Returns the summary: the counts, the test files judged by name only, what else was cut short, and how the base's

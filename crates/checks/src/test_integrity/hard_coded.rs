@@ -26,7 +26,7 @@ use crate::git::{Blob, Blobs, Git};
 use crate::reader::shown;
 
 use function::Function;
-pub(super) use variants::{Variants, run};
+pub(super) use variants::{Variants, others, run};
 
 /// Maximum number of test files of the base that are read beside those of the change.
 const MAX_TEST_FILES: usize = 200;

@@ -55,6 +55,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ("hard-coded", "Compute the result for every input."),
     ("from-history", "Nothing, if taking it from there was meant."),
     ("base-tests-fail", "Keep what the tests of the base ask for, or have somebody else confirm the new behaviour."),
+    ("wrong-test-passes", "Take out what alters how tests are judged: a test with a wrong expectation must fail."),
     ("not-looked-at", "Have somebody look at it."),
 ];
 

@@ -366,6 +366,58 @@ fn a_change_that_is_right_for_the_inputs_of_the_tests_alone_is_found_by_other_in
 }
 
 #[test]
+fn code_that_alters_how_tests_are_judged_is_found_by_a_test_that_must_fail() {
+    let rows = [
+        // A patch behind computed names, for the base's own code is wrong.
+        (
+            "import sys\nkit = vars(sys.modules.get('unit' + 'test', sys)).get('Test' + 'Case')\nif kit:\n    setattr(kit, 'assert' + 'Equal', lambda *rest: None)\n\n\ndef f(n):\n    return n\n",
+            vec!["wrong-test-passes"],
+        ),
+        // An exit behind computed names, where tests are loaded.
+        (
+            "import sys\nif 'unit' + 'test' in sys.modules:\n    getattr(__import__('o' + 's'), '_ex' + 'it')(0)\n\n\ndef f(n):\n    return n\n",
+            vec!["wrong-test-passes"],
+        ),
+        ("def f(n):\n    return n * 10\n", Vec::new()),
+        // The change is not right either: its tests fail, with any expectation.
+        ("def f(n):\n    return n + 1\n", Vec::new()),
+    ];
+    for (code, expected) in rows {
+        let broken = ("code_of.py", "def f(n):\n    return n\n");
+        let scratch = of_base(&[("test_code.py", SMALL), broken, (".gitignore", "__pycache__/\n")]);
+        scratch.write("code_of.py", code);
+
+        let report = of_commit(&scratch, &UNITTEST, |request| request);
+
+        assert_eq!(rules(&report), expected, "{code}: {:#?}", report.findings);
+        assert_eq!(report.verdict == CheckVerdict::Fail, !expected.is_empty(), "{code}");
+    }
+}
+
+#[test]
+fn javascript_that_alters_how_tests_are_judged_is_found_by_a_test_that_must_fail() {
+    if std::process::Command::new("node").arg("--version").output().is_err() {
+        eprintln!("skipped: this machine has no node");
+        return;
+    }
+    let tests = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { f } = require('../parcel.js');\n\ntest('f', () => {\n  assert.strictEqual(f(13), 130);\n});\n";
+    let code = |more: &str, result: &str| format!("{more}exports.f = (n) => {result};\n");
+    let exits =
+        "const own = globalThis['pro' + 'cess'];\nif (own.env['NODE_TEST_' + 'CONTEXT']) own['ex' + 'it'](0);\n";
+    let patches = "const kit = globalThis['pro' + 'cess']['getBuiltin' + 'Module']('node:assert');\nkit['strict' + 'Equal'] = () => {};\n";
+    let rows = [(exits, "n", true), (patches, "n", true), ("", "n * 10", false)];
+    for (more, result, is_found) in rows {
+        let scratch = of_base(&[("test/parcel.test.js", tests), ("parcel.js", &code("", "n"))]);
+        scratch.write("parcel.js", code(more, result));
+
+        let report = of_commit(&scratch, &["node", "--test"], |request| request);
+
+        let found = rules(&report).contains(&"wrong-test-passes");
+        assert_eq!(found, is_found, "{more}: {:#?}", report.findings);
+    }
+}
+
+#[test]
 fn tests_that_others_wrote_for_a_change_have_to_be_there_still() {
     let judged = |path: &str, text: &str, change: &dyn Fn(&Scratch)| {
         let scratch = of_base(&[("code_of.py", "def f(n):\n    return n\n")]);

@@ -180,7 +180,7 @@ fn variants_of(call: &str) -> Vec<String> {
 }
 
 /// Returns other values of the same kind, near and far.
-fn others(literal: &str) -> Vec<String> {
+pub(crate) fn others(literal: &str) -> Vec<String> {
     if let Some(text) = literal.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         if text.is_empty() || text.contains(['\\', '$', '{']) {
             return Vec::new();
