@@ -22,7 +22,10 @@ pub(crate) fn run(args: &Args, command: clap::Command, context: &mut Context) ->
     };
     std::fs::create_dir_all(&folder).map_err(|error| denied(&error))?;
     clap_mangen::generate_to(command, &folder).map_err(|error| denied(&error))?;
-    context.out.line(format!("man -M {} switchboard", folder.parent().unwrap_or(&folder).display()));
+    context.out.line(match folder.parent() {
+        Some(above) if folder.ends_with("man1") => format!("man -M {} switchboard", above.display()),
+        _ => format!("man -l {}", folder.join("switchboard.1").display()),
+    });
     Ok(())
 }
 
