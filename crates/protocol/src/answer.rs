@@ -29,7 +29,7 @@ pub use example::example;
 pub use impact::{ChangeClass, ContractChange, Impact};
 pub use kind::AnswerKind;
 pub use limits::{MAX_ANSWER_BYTES, MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_TEXT};
-pub use outline::outline;
+pub use outline::{outline, outline_of};
 pub use planning::{
     Decision, DecisionKind, Exploration, Guidance, PlanDraft, Question, Questions, Reality, RealityItem, RealityStatus,
     Spec, SpecItem, SplitTask,

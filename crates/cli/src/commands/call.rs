@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use switchboard_protocol::answer::outline_of;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::verb::{Access, Row, table};
 use switchboard_protocol::wire::MAX_LINE_BYTES;
@@ -120,8 +121,18 @@ fn fields(schema: &Value, width: usize) -> Vec<String> {
         let about = field["description"].as_str().unwrap_or_default();
         lines.extend(wrapped(&format!("{name}: {kind}{needed}"), "  ", BELOW, width));
         lines.extend(wrapped(about, BELOW, BELOW, width));
+        if let Some(form) = form(field, &schema["$defs"]) {
+            lines.extend(wrapped(&form, BELOW, BELOW, width));
+        }
     }
     if lines.is_empty() { vec!["  nothing".to_owned()] } else { lines }
+}
+
+/// Returns the form of an object, or of the objects in a list: `{id: text, note?: text}`.
+fn form(field: &Value, definitions: &Value) -> Option<String> {
+    let form = outline_of(field, definitions);
+    let has_fields = form.trim_start_matches('[').starts_with('{') && form.contains(':');
+    has_fields.then(|| format!("Form: {}", form.replace('|', " | ")))
 }
 
 /// Wraps a text at `width` columns, with the indent `first` before the first line and `rest` before the others.
