@@ -310,8 +310,8 @@ pub struct PlanSettings {
     /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
-    /// can't ask: a task with a command and `ask` is refused.
+    /// What the agent may do without asking a person: `ask`, `edits` or `all`. `all` needs trust in the plan; `edits` narrows `all` and
+    /// does not widen `ask`. A command can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// Model, by the agent's own name for it.
@@ -370,8 +370,8 @@ pub struct PhaseSettings {
     /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
-    /// can't ask: a task with a command and `ask` is refused.
+    /// What the agent may do without asking a person: `ask`, `edits` or `all`. `all` needs trust in the plan; `edits` narrows `all` and
+    /// does not widen `ask`. A command can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// Model, by the agent's own name for it.
@@ -468,8 +468,8 @@ pub struct TaskSettings {
     /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
-    /// can't ask: a task with a command and `ask` is refused.
+    /// What the agent may do without asking a person: `ask`, `edits` or `all`. `all` needs trust in the plan; `edits` narrows `all` and
+    /// does not widen `ask`. A command can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// Model, by the agent's own name for it.
