@@ -30,8 +30,9 @@ use crate::reader::shown;
 
 /// Maximum number of test files of which one test is run.
 const FILES: usize = 2;
-/// Maximum number of test files that are read for such a test.
-const MAX_READ: usize = 50;
+/// Maximum number of test files that are searched for the names of changed code, and of those that are parsed.
+const MAX_SEARCHED: usize = 500;
+const MAX_PARSED: usize = 50;
 /// What Rust code needs to end its process without a name that [`exits`](super::exits) finds. Other Rust code can't
 /// alter the harness, so that building its tests once more would find nothing.
 const BEYOND_RUST: [&str; 7] = ["extern", "asm!", "libc", "syscall", "include!", "_exit", "dlsym"];
@@ -67,7 +68,7 @@ impl WrongTests {
     ) -> Result<Self, Error> {
         let code: Vec<&Pair> = pairs.iter().filter(|pair| is_changed_code(pair)).collect();
         let Some(first) = code.first() else { return Ok(Self::default()) };
-        let (mut tests, mut read): (Vec<WrongTest>, usize) = (Vec::new(), 0);
+        let (mut tests, mut searched, mut parsed): (Vec<WrongTest>, usize, usize) = (Vec::new(), 0, 0);
         for (path, side) in git.tree(base)? {
             let path = shown(&path);
             let (Some(language), Some(id)) = (TestLanguage::of(&path), side.blob) else { continue };
@@ -79,6 +80,11 @@ impl WrongTests {
             {
                 continue;
             }
+            let found = tests.iter().filter(|test| test.is_about_change).count();
+            if searched == MAX_SEARCHED || parsed == MAX_PARSED || found == FILES {
+                break;
+            }
+            searched += 1;
             let Blob::Content(text) = blobs.read(&id)? else { continue };
             let before = String::from_utf8_lossy(&text).into_owned();
             let is_about_change = code.iter().any(|pair| before.contains(stem(&pair.path)));
@@ -86,17 +92,13 @@ impl WrongTests {
             {
                 continue;
             }
-            read += 1;
+            parsed += 1;
             let after = file.map_or_else(|| before.clone(), |file| file.texts().1);
             let mut suite = |text: String| Suite::read(&path, text, language, is_test, parsers);
             if let (Some(before), Some(after)) = (suite(before), suite(after))
                 && let Some(test) = WrongTest::of(&before, &after)
             {
                 tests.push(WrongTest { is_about_change, ..test });
-            }
-            let found = tests.iter().filter(|test| test.is_about_change).count();
-            if read == MAX_READ || found == FILES {
-                break;
             }
         }
         tests.sort_by_key(|test| !test.is_about_change);
