@@ -6,7 +6,7 @@ mod reference;
 mod typescript;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use schemars::SchemaGenerator;
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Write nothing; fail if a file is out of date
     #[arg(long)]
     check: bool,
+    /// Path of a binary of this tree; default a debug build
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
 }
 
 /// Writes or checks the files.
@@ -40,7 +43,9 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let events = serde_json::to_string_pretty(&events()).context("the events")? + "\n";
     let answers = serde_json::to_string_pretty(&switchboard_protocol::answer::schemas()).context("the answers")? + "\n";
     let mut files = vec![(VERBS, verbs), (EVENTS, events), (ANSWERS, answers), (TYPES, types()?)];
-    for (schema, [file, document]) in [(switchboard_protocol::plan::schema(), PLAN), (config(root)?, CONFIG)] {
+    for (schema, [file, document]) in
+        [(switchboard_protocol::plan::schema(), PLAN), (config(root, args.binary.as_deref())?, CONFIG)]
+    {
         let text = fs::read_to_string(root.join(document)).with_context(|| document.to_owned())?;
         files.push((file, serde_json::to_string_pretty(&schema).context(file)? + "\n"));
         files.push((document, reference::renewed(&text, &schema).context(document)?));
@@ -62,9 +67,16 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Returns the schema of the settings, which only the binary has.
-fn config(root: &Path) -> anyhow::Result<Value> {
-    let args = ["run", "--quiet", "--package", "switchboard-cli", "--", "schema", "config"];
-    Ok(serde_json::from_slice(&output(command("cargo", root).args(args))?)?)
+fn config(root: &Path, binary: Option<&Path>) -> anyhow::Result<Value> {
+    let mut call = match binary {
+        Some(binary) => command(std::path::absolute(binary).context("the binary")?, root),
+        None => {
+            let mut cargo = command("cargo", root);
+            cargo.args(["run", "--quiet", "--package", "switchboard-cli", "--"]);
+            cargo
+        }
+    };
+    Ok(serde_json::from_slice(&output(call.args(["schema", "config"]))?)?)
 }
 
 /// Returns the schemas of all events by subject, and their shared definitions.
