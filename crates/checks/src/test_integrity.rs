@@ -47,6 +47,7 @@ mod runner_file;
 mod runner_files;
 mod rust;
 mod settings;
+mod stage;
 mod suite;
 mod test;
 mod traces;

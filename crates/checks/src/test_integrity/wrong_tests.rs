@@ -17,7 +17,7 @@ use super::hard_coded::others;
 use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::node::literals;
-use super::restored::Restored;
+use super::stage::Stage;
 use super::suite::{Pair, Suite};
 use super::test::{Skip, Test};
 use super::{one_file, paths};
@@ -122,9 +122,9 @@ impl WrongTests {
         let (Some(command), Some(commit)) = (command, request.commit.as_deref()) else { return Ok(None) };
         let stage = Stage { root, git, change, command, limits, base, commit };
         for test in &self.tests {
-            let is_passed = stage.is_passed_by_change_alone(test);
+            let is_passed = is_passed_by_change_alone(&stage, test);
             // Resets even after an error: the next step judges the change.
-            git.reset_to(commit)?;
+            stage.reset()?;
             if is_passed? {
                 let message = format!(
                     "the test `{}` in {} passes with a wrong expectation, and fails with it on the base: the change alters how tests are judged",
@@ -211,46 +211,26 @@ fn last_place(code: &str, literal: &str) -> Option<(usize, String)> {
     Some((at, literal.to_owned()))
 }
 
-/// The checkout in which the tests run.
-struct Stage<'a> {
-    root: &'a Path,
-    git: &'a Git,
-    change: &'a Change,
-    command: &'a CheckCommand,
-    limits: &'a Limits,
-    base: &'a str,
-    commit: &'a str,
-}
-
-// === impl Stage ===
-
-impl Stage<'_> {
-    /// Returns whether a wrong test passes with the change and fails on the base. False where the runner can't run
-    /// single files.
-    fn is_passed_by_change_alone(&self, test: &WrongTest) -> Result<bool, Error> {
-        let Some(command) = one_file::of(self.command, &test.path, self.root) else { return Ok(false) };
-        for text in &test.after {
-            if !self.passes(&command, &test.path, text)? {
-                return Ok(false);
-            }
-        }
-        self.git.reset_to(self.commit)?;
-        Restored::all_of(self.change).write(self.root, self.git, self.base)?;
-        Ok(!self.passes(&command, &test.path, &test.before)?)
-    }
-
-    /// Returns whether the command passes with this text of the test file.
-    fn passes(&self, command: &CheckCommand, path: &str, text: &str) -> Result<bool, Error> {
-        let place = self.root.join(path);
-        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.to_owned());
-        let is_inside = place.canonicalize().is_ok_and(|place| place.starts_with(root));
-        if !is_inside || place.is_symlink() {
+/// Returns whether a wrong test passes with the change and fails on the base. False where the runner can't run single
+/// files.
+fn is_passed_by_change_alone(stage: &Stage<'_>, test: &WrongTest) -> Result<bool, Error> {
+    let Some(command) = one_file::of(stage.command, &test.path, stage.root) else { return Ok(false) };
+    for text in &test.after {
+        if !passes(stage, &command, &test.path, text)? {
             return Ok(false);
         }
-        std::fs::write(&place, text).map_err(|source| Error::Root { root: path.to_owned(), source })?;
-        let run = run_command(self.root, &quiet(command), self.limits);
-        Ok(has_started(&run) && run.exit_code == Some(0) && !totals::counts_none(&combined_output(&run)))
     }
+    stage.reset_to_base()?;
+    Ok(!passes(stage, &command, &test.path, &test.before)?)
+}
+
+/// Returns whether the command passes with this text of the test file.
+fn passes(stage: &Stage<'_>, command: &CheckCommand, path: &str, text: &str) -> Result<bool, Error> {
+    if !stage.write(path, text)? {
+        return Ok(false);
+    }
+    let run = run_command(stage.root, &quiet(command), stage.limits);
+    Ok(has_started(&run) && run.exit_code == Some(0) && !totals::counts_none(&combined_output(&run)))
 }
 
 #[cfg(test)]

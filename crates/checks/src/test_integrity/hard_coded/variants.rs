@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use switchboard_protocol::finding::{CheckCommand, CheckRequest, CommandKind};
+use switchboard_protocol::finding::{CheckRequest, CommandKind};
 use switchboard_syntax::Parsers;
 
 use super::super::assertion::Strength;
@@ -18,7 +18,7 @@ use super::super::change::Change;
 use super::super::hit::{Consequence, Hit};
 use super::super::language::TestLanguage;
 use super::super::node::{is_literal, literals, split, walk};
-use super::super::restored::Restored;
+use super::super::stage::Stage;
 use super::super::suite::{Pair, Suite};
 use super::super::{one_file, paths};
 use super::function::Function;
@@ -221,8 +221,8 @@ pub(crate) fn run(
     let mut hits = Vec::new();
     for file in &variants.files {
         let stage = Stage { root, git, change, command, limits, base, commit };
-        let answers = stage.both(file);
-        git.reset_to(commit)?;
+        let answers = both(&stage, file);
+        stage.reset()?;
         if let Some((before, after)) = answers? {
             hits.extend(judged(file, &variants.functions, &before, &after));
         }
@@ -230,71 +230,50 @@ pub(crate) fn run(
     Ok(hits)
 }
 
-/// The checkout in which probes run.
-struct Stage<'a> {
-    root: &'a Path,
-    git: &'a Git,
-    change: &'a Change,
-    command: &'a CheckCommand,
-    limits: &'a Limits,
-    base: &'a str,
-    commit: &'a str,
-}
-
 /// Result of each call, by its number.
 type Answers = BTreeMap<usize, String>;
 
-// === impl Stage ===
+/// Returns the results of the base and those of the change; `None` where the runner can't run single files.
+fn both(stage: &Stage<'_>, file: &OfFile) -> Result<Option<(Answers, Answers)>, Error> {
+    let after = answers(stage, file)?;
+    stage.reset_to_base()?;
+    let before = answers(stage, file)?;
+    Ok(before.zip(after))
+}
 
-impl Stage<'_> {
-    /// Returns the results of the base and those of the change; `None` where the runner can't run single files.
-    fn both(&self, file: &OfFile) -> Result<Option<(Answers, Answers)>, Error> {
-        let after = self.answers(file)?;
-        self.git.reset_to(self.commit)?;
-        Restored::all_of(self.change).write(self.root, self.git, self.base)?;
-        let before = self.answers(file)?;
-        Ok(before.zip(after))
-    }
-
-    fn answers(&self, file: &OfFile) -> Result<Option<Answers>, Error> {
-        let results =
-            tempfile::tempdir().map_err(|source| Error::Root { root: "the folder for results".into(), source })?;
-        let results = results.path().join("results");
-        let calls: Vec<&str> =
-            file.calls.iter().flat_map(|call| call.variants.iter().chain([&call.call])).map(String::as_str).collect();
-        let full = self.root.join(&file.path);
-        let is_source = file.kind == TestLanguage::Rust && !paths::is_test(&file.path);
-        let made = match is_source {
-            true => {
-                let text = std::fs::read_to_string(&full).unwrap_or_default();
-                let mut parsers = Parsers::new(self.limits.parse_time);
-                probe::in_other_text(&file.path, text, &calls, &results, &mut parsers)
-            }
-            false => probe::of(&file.suite, file.kind, &calls, &results),
-        };
-        let Some(probe) = made else { return Ok(None) };
-        let Some(command) = one_file::of(self.command, &probe.path, self.root) else { return Ok(None) };
-        let place = self.root.join(&probe.path);
-        let is_safe = place
-            .parent()
-            .is_some_and(|folder| folder.canonicalize().is_ok_and(|folder| folder.starts_with(self.root)));
-        if !is_safe || place.is_symlink() || (!is_source && place.exists()) {
-            return Ok(None);
+fn answers(stage: &Stage<'_>, file: &OfFile) -> Result<Option<Answers>, Error> {
+    let results =
+        tempfile::tempdir().map_err(|source| Error::Root { root: "the folder for results".into(), source })?;
+    let results = results.path().join("results");
+    let calls: Vec<&str> =
+        file.calls.iter().flat_map(|call| call.variants.iter().chain([&call.call])).map(String::as_str).collect();
+    let full = stage.root.join(&file.path);
+    let is_source = file.kind == TestLanguage::Rust && !paths::is_test(&file.path);
+    let made = match is_source {
+        true => {
+            let text = std::fs::read_to_string(&full).unwrap_or_default();
+            let mut parsers = Parsers::new(stage.limits.parse_time);
+            probe::in_other_text(&file.path, text, &calls, &results, &mut parsers)
         }
-        let failed = |source| Error::Root { root: probe.path.clone(), source };
-        std::fs::write(&place, &probe.text).map_err(failed)?;
-        let _run = run_command(self.root, &quiet(&command), self.limits);
-        if !is_source {
-            std::fs::remove_file(&place).map_err(failed)?;
-        }
-        let said = std::fs::read_to_string(&results).unwrap_or_default();
-        let answer = |line: &str| {
-            let (number, value) = line.split_once('\t')?;
-            Some((number.parse().ok()?, value.to_owned()))
-        };
-        let answers: Answers = said.lines().filter_map(answer).collect();
-        Ok((!answers.is_empty()).then_some(answers))
+        false => probe::of(&file.suite, file.kind, &calls, &results),
+    };
+    let Some(probe) = made else { return Ok(None) };
+    let Some(command) = one_file::of(stage.command, &probe.path, stage.root) else { return Ok(None) };
+    let place = stage.root.join(&probe.path);
+    if (!is_source && place.exists()) || !stage.write(&probe.path, &probe.text)? {
+        return Ok(None);
     }
+    let _run = run_command(stage.root, &quiet(&command), stage.limits);
+    if !is_source {
+        std::fs::remove_file(&place).map_err(|source| Error::Root { root: probe.path.clone(), source })?;
+    }
+    let said = std::fs::read_to_string(&results).unwrap_or_default();
+    let answer = |line: &str| {
+        let (number, value) = line.split_once('\t')?;
+        Some((number.parse().ok()?, value.to_owned()))
+    };
+    let answers: Answers = said.lines().filter_map(answer).collect();
+    Ok((!answers.is_empty()).then_some(answers))
 }
 
 /// Returns a hit for each function whose result changes for tests' inputs and for none of the others.
