@@ -316,13 +316,57 @@ impl Kind<'_> {
     }
 }
 
-/// Returns the names in a folder with this ending, except folders: an entry that is not a plain file must be refused
-/// with a reason.
+/// Returns the names in a folder with this ending, sorted, except folders: an entry that is not a plain file must be
+/// refused with a reason.
+///
+/// While files are added, one listing may miss a file and have one that was added after it. So there are two, and the
+/// second one counts up to the last name of the first: what was added before a file of the first listing is there
+/// throughout the second one. Later files are left to the next pass.
 fn names(folder: &Folder, end: &str) -> Result<Vec<String>, Error> {
+    let Some(last) = listed(folder, end)?.pop() else { return Ok(Vec::new()) };
+    let mut names = listed(folder, end)?;
+    names.retain(|name| *name <= last);
+    Ok(names)
+}
+
+fn listed(folder: &Folder, end: &str) -> Result<Vec<String>, Error> {
     let entries = folder.entries()?;
     Ok(entries
         .into_iter()
         .filter(|entry| !entry.is_folder && entry.name.ends_with(end))
         .map(|entry| entry.name)
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_written_to_lists_no_file_without_those_added_before_it() {
+        const FILES: usize = 5000;
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::root(place.path()).unwrap();
+        let writer = std::thread::spawn({
+            let place = place.path().to_owned();
+            move || {
+                for n in 0..FILES {
+                    let beside = place.join("next.writing");
+                    std::fs::write(&beside, "{}").unwrap();
+                    std::fs::rename(beside, place.join(format!("{n:04}.json"))).unwrap();
+                }
+            }
+        });
+        loop {
+            let has_ended = writer.is_finished();
+            let names = names(&folder, ".json").unwrap();
+            let whole = (0..names.len()).map(|n| format!("{n:04}.json"));
+            assert!(names.iter().cloned().eq(whole), "one of the first {} is missing", names.len());
+            if has_ended {
+                assert_eq!(names.len(), FILES);
+                break;
+            }
+        }
+        writer.join().unwrap();
+    }
 }
