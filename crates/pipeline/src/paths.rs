@@ -37,7 +37,10 @@ pub enum UnsafePath {
 /// A declared path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
+    /// Normalised path, with a slash after each part.
     text: String,
+    /// Length of the leading parts without wildcards, in bytes of the text.
+    literal: usize,
     segments: Vec<Segment>,
 }
 
@@ -49,14 +52,16 @@ impl Pattern {
     pub fn parse(declared: &str) -> Result<Self, UnsafePath> {
         check(declared)?;
         let normal = declared.replace('\\', "/");
-        let parts: Vec<_> = normal.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-        Ok(Self { text: parts.join("/"), segments: parts.into_iter().map(Segment::parse).collect() })
+        let parts = normal.split('/').filter(|part| !part.is_empty() && *part != ".");
+        let (text, segments): (String, Vec<_>) = parts.map(|part| (format!("{part}/"), Segment::parse(part))).unzip();
+        let literal = text.split_inclusive('/').zip(&segments).take_while(|(_, segment)| segment.is_literal());
+        Ok(Self { literal: literal.map(|(part, _)| part.len()).sum(), text, segments })
     }
 
     /// Returns the normalised path; empty for the root.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.text
+        self.text.strip_suffix('/').unwrap_or_default()
     }
 
     /// Returns true if a file can match both patterns; a folder includes everything below it.
@@ -72,8 +77,8 @@ impl Pattern {
         segment::covers(&self.segments, &file)
     }
 
-    fn is_literal(&self) -> bool {
-        self.segments.iter().all(Segment::is_literal)
+    const fn is_literal(&self) -> bool {
+        self.literal == self.text.len()
     }
 
     /// Returns the prefix that the paths of all its files share; for a folder, its name without the trailing slash.
@@ -92,10 +97,9 @@ impl Pattern {
         stem
     }
 
-    /// Returns the folder that contains all of its files.
-    fn folder(&self) -> String {
-        let literal = self.segments.iter().take_while(|segment| segment.is_literal()).count();
-        self.text.split('/').take(literal).collect::<Vec<_>>().join("/")
+    /// Returns the folder that contains all of its files, with a slash after each part; empty for the root.
+    fn folder(&self) -> &str {
+        &self.text[..self.literal]
     }
 }
 

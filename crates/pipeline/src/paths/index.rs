@@ -1,12 +1,14 @@
 //! Index of declared paths: finds overlapping declarations without comparing all pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::Pattern;
 
 /// Declared paths and their owners (numbers of tasks).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PathIndex {
+    /// By path with a slash after each part, so that what a folder contains follows it.
     literal: BTreeMap<String, Vec<usize>>,
     globs: Vec<(Pattern, usize)>,
 }
@@ -14,7 +16,7 @@ pub(crate) struct PathIndex {
 impl PathIndex {
     pub(crate) fn insert(&mut self, pattern: &Pattern, owner: usize) {
         if pattern.is_literal() {
-            self.literal.entry(pattern.as_str().to_owned()).or_default().push(owner);
+            self.literal.entry(pattern.folder().to_owned()).or_default().push(owner);
         } else {
             self.globs.push((pattern.clone(), owner));
         }
@@ -36,30 +38,27 @@ impl PathIndex {
 
     fn literal_rivals(&self, pattern: &Pattern, found: &mut BTreeSet<usize>) {
         let folder = pattern.folder();
-        for above in ancestors(&folder) {
+        for above in ancestors(folder) {
             found.extend(self.literal.get(above).into_iter().flatten());
         }
         let exact = pattern.is_literal();
-        for (path, owners) in self.below(&folder) {
+        for (path, owners) in self.in_folder(folder) {
             if exact || Pattern::parse(path).is_ok_and(|path| path.overlaps(pattern)) {
                 found.extend(owners);
             }
         }
     }
 
-    fn below(&self, folder: &str) -> Box<dyn Iterator<Item = (&String, &Vec<usize>)> + '_> {
-        if folder.is_empty() {
-            return Box::new(self.literal.iter());
-        }
-        // '0' follows '/' in ASCII.
-        Box::new(self.literal.range(format!("{folder}/")..format!("{folder}0")))
+    /// Returns a folder and what it contains.
+    fn in_folder<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a String, &'a Vec<usize>)> {
+        let from = (Bound::Included(folder), Bound::Unbounded);
+        self.literal.range::<str, _>(from).take_while(move |(path, _)| path.starts_with(folder))
     }
 }
 
 /// Returns the path itself and all folders above it, including the root (an empty text).
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
-    let cuts = path.match_indices('/').map(|(at, _)| &path[..at]);
-    std::iter::once("").chain(cuts).chain((!path.is_empty()).then_some(path))
+    std::iter::once("").chain(path.match_indices('/').map(|(at, _)| &path[..=at]))
 }
 
 #[cfg(test)]
