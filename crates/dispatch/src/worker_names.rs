@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::id::{AgentName, RunId, fold};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
 
@@ -23,10 +23,18 @@ const STEM_BYTES: usize = 56;
 
 /// Names claimed by the tasks of each run.
 #[derive(Debug, Default)]
-pub(crate) struct WorkerNames(Mutex<BTreeMap<RunId, Names>>);
+pub(crate) struct WorkerNames(Mutex<Claimed>);
 
 /// Key of a claim: the workers that make a task's change, or those that judge it in a step.
 pub(crate) type Key = (TaskId, Option<StepId>);
+
+/// Names of all runs.
+#[derive(Debug, Default)]
+struct Claimed {
+    runs: BTreeMap<RunId, Names>,
+    /// All of these names, folded; each is claimed once.
+    taken: BTreeSet<String>,
+}
 
 /// Names of one run.
 #[derive(Debug, Default)]
@@ -52,32 +60,30 @@ impl WorkerNames {
         is_taken: impl Fn(&AgentName) -> Result<bool, Error>,
     ) -> Result<AgentName, Error> {
         let mut claimed = lock(&self.0);
-        if let Some(known) = claimed.get(run).and_then(|names| names.by_task.get(key)) {
+        if let Some(known) = claimed.runs.get(run).and_then(|names| names.by_task.get(key)) {
             return Ok(known.name.clone());
         }
-        let taken = claimed.values().flat_map(|names| names.by_task.values()).map(|claim| claim.folded.as_str());
-        let taken: BTreeSet<&str> = taken.collect();
         let mut name = agent.clone();
         let mut number = 1_u64;
-        while taken.contains(name.folded().as_str()) || is_taken(&name)? {
-            number += 1;
+        while claimed.taken.contains(&name.folded()) || is_taken(&name)? {
+            number = claimed.next_number(agent, number);
             name = numbered(agent, number)?;
         }
         let claim = Assignee { folded: name.folded(), name: name.clone(), is_scripted };
-        claimed.entry(run.clone()).or_default().add(key.clone(), claim);
+        claimed.add(run, key, claim);
         Ok(name)
     }
 
     /// Returns the name of the workers that make a task's change, if one was claimed.
     pub(crate) fn of(&self, run: &RunId, task: &TaskId) -> Option<AgentName> {
         let key = (task.clone(), None);
-        lock(&self.0).get(run).and_then(|names| names.by_task.get(&key)).map(|claim| claim.name.clone())
+        lock(&self.0).runs.get(run).and_then(|names| names.by_task.get(&key)).map(|claim| claim.name.clone())
     }
 
     /// Returns all names of a run, in the order of its tasks.
     pub(crate) fn all(&self, run: &RunId) -> Vec<AgentName> {
         let claimed = lock(&self.0);
-        let names = claimed.get(run).into_iter().flat_map(|names| names.by_task.values());
+        let names = claimed.runs.get(run).into_iter().flat_map(|names| names.by_task.values());
         names.map(|claim| claim.name.clone()).collect()
     }
 
@@ -85,7 +91,7 @@ impl WorkerNames {
     /// present number of claims.
     pub(crate) fn claimed_after(&self, run: &RunId, seen: usize) -> (BTreeMap<Key, Assignee>, usize) {
         let claimed = lock(&self.0);
-        let Some(names) = claimed.get(run) else { return (BTreeMap::new(), seen) };
+        let Some(names) = claimed.runs.get(run) else { return (BTreeMap::new(), seen) };
         let since = names.claims.get(seen..).unwrap_or_default().iter();
         let claims = since.filter_map(|key| Some((key.clone(), names.by_task.get(key)?.clone())));
         (claims.collect(), names.claims.len())
@@ -94,50 +100,83 @@ impl WorkerNames {
     /// Restores a claim from the record, unless the name is taken.
     pub(crate) fn restore(&self, run: &RunId, key: &Key, claim: Assignee) {
         let mut claimed = lock(&self.0);
-        let mut taken = claimed.values().flat_map(|names| names.by_task.values());
-        if !taken.any(|other| other.folded == claim.folded) {
-            claimed.entry(run.clone()).or_default().add(key.clone(), claim);
+        if !claimed.taken.contains(&claim.folded) {
+            claimed.add(run, key, claim);
         }
     }
 
     /// Releases the names of a run's tasks, except those that `keep` accepts.
     pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
         let mut claimed = lock(&self.0);
-        let Some(names) = claimed.get_mut(run) else { return };
-        names.by_task.retain(|(task, _), _| keep(task));
+        let Claimed { runs, taken } = &mut *claimed;
+        let Some(names) = runs.get_mut(run) else { return };
+        for (_, claim) in names.by_task.extract_if(.., |(task, _), _| !keep(task)) {
+            taken.remove(&claim.folded);
+        }
     }
 
     /// Releases the names of a task.
     pub(crate) fn release_task(&self, run: &RunId, task: &TaskId) {
         let mut claimed = lock(&self.0);
-        let Some(names) = claimed.get_mut(run) else { return };
+        let Claimed { runs, taken } = &mut *claimed;
+        let Some(names) = runs.get_mut(run) else { return };
         // The names of a task's steps follow that of its makers.
         let first = (task.clone(), None);
         let of_task: Vec<_> =
             names.by_task.range(&first..).map(|(key, _)| key).take_while(|key| key.0 == *task).cloned().collect();
-        of_task.iter().for_each(|key| drop(names.by_task.remove(key)));
+        for claim in of_task.iter().filter_map(|key| names.by_task.remove(key)) {
+            taken.remove(&claim.folded);
+        }
     }
 
     /// Releases all names of a run.
     pub(crate) fn release(&self, run: &RunId) {
-        lock(&self.0).remove(run);
+        let mut claimed = lock(&self.0);
+        let Some(names) = claimed.runs.remove(run) else { return };
+        for claim in names.by_task.values() {
+            claimed.taken.remove(&claim.folded);
+        }
+    }
+}
+
+// === impl Claimed ===
+
+impl Claimed {
+    /// Returns the next number after this one that is in no claimed name of the agent.
+    fn next_number(&self, agent: &AgentName, after: u64) -> u64 {
+        let first = fold(&format!("{}-1", stem(agent.as_str())));
+        let stem = first.strip_suffix('1').unwrap_or(&first);
+        let is_free = |number: &u64| !self.taken.contains(&format!("{stem}{number}"));
+        (after + 1..).find(is_free).unwrap_or(u64::MAX)
+    }
+
+    fn add(&mut self, run: &RunId, key: &Key, claim: Assignee) {
+        self.taken.insert(claim.folded.clone());
+        let replaced = self.runs.entry(run.clone()).or_default().add(key.clone(), claim);
+        if let Some(replaced) = replaced {
+            self.taken.remove(&replaced.folded);
+        }
     }
 }
 
 // === impl Names ===
 
 impl Names {
-    fn add(&mut self, key: Key, claim: Assignee) {
+    /// Adds a claim; returns the one that it replaces.
+    fn add(&mut self, key: Key, claim: Assignee) -> Option<Assignee> {
         self.claims.push(key.clone());
-        self.by_task.insert(key, claim);
+        self.by_task.insert(key, claim)
     }
 }
 
 fn numbered(agent: &AgentName, number: u64) -> Result<AgentName, Error> {
-    let stem = agent.as_str();
-    let stem = &stem[..stem.floor_char_boundary(STEM_BYTES)];
-    AgentName::new(format!("{}-{number}", stem.trim_end()))
+    AgentName::new(format!("{}-{number}", stem(agent.as_str())))
         .map_err(|_| Error::Missing(format!("a name for another worker of {agent}")))
+}
+
+/// Returns the beginning of a name that leaves room for a number.
+fn stem(name: &str) -> &str {
+    name[..name.floor_char_boundary(STEM_BYTES)].trim_end()
 }
 
 #[cfg(test)]
@@ -214,6 +253,23 @@ mod tests {
         names.release_task(&run, &task(1));
 
         assert_eq!(names.all(&run), [agent("claude-3")]);
+        assert_eq!([claim(&names, 1, 2, "claude"), claim(&names, 1, 3, "claude")], ["claude", "claude-2"]);
+        names.release(&run);
+        assert_eq!(claim(&names, 2, 1, "claude"), "claude", "those of a run are free with it");
+    }
+
+    #[test]
+    fn a_restored_name_replaces_the_one_that_its_task_had() {
+        let (names, run) = (WorkerNames::default(), RunId::from_bits(1));
+        claim(&names, 1, 1, "claude");
+        names.restore(
+            &run,
+            &(task(1), None),
+            Assignee { name: agent("ann"), folded: "ann".to_owned(), is_scripted: false },
+        );
+
+        assert_eq!(names.of(&run, &task(1)), Some(agent("ann")));
+        assert_eq!(claim(&names, 1, 2, "claude"), "claude");
     }
 
     #[test]
