@@ -58,6 +58,25 @@ fn plans_that_make_no_sense_are_refused_by_name() {
 }
 
 #[test]
+fn a_worker_reads_the_lines_below_its_task_of_a_plan_md_and_what_nobody_reads_is_named() {
+    let sandbox = Sandbox::new();
+    let command = r#"{"of":"1.1","set":{"x-switchboard":{"command":["sh","-c","cat > told.txt"]}}}"#;
+    let text = format!(
+        "# A plan\n\n## Phase 1: Write\n- [ ] 1.1: Write it\n<!-- switchboard task {command} -->\n  \
+        - Files: told.txt\n  - greet the reader\n\n## Notes\n- [ ] write more\n"
+    );
+    let path = sandbox.folder().join("plan.md");
+    fs::write(&path, text).unwrap();
+    let path = path.display().to_string();
+    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
+
+    let done = sandbox.switchboard(&["run", &path, "--merge", "--yes"]).ends_with(0);
+
+    done.says("plan.md:10: this task is in no phase, and is not run");
+    assert!(sandbox.read("told.txt").contains("Write it\n- greet the reader"), "{}", sandbox.read("told.txt"));
+}
+
+#[test]
 fn a_plan_file_with_nothing_in_it_is_an_empty_plan_whatever_it_is_called() {
     let sandbox = Sandbox::new();
     // A readable plan beside it is not used in its place.

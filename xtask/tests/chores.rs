@@ -6,7 +6,7 @@ use std::process::Command;
 #[track_caller]
 #[expect(clippy::disallowed_methods, reason = "the program runs as a developer starts it")]
 fn passes(chore: &str) {
-    let done = Command::new(env!("CARGO_BIN_EXE_xtask")).arg(chore).output().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_xtask")).arg(chore).output().expect("the program starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(done.status.success(), "{}\n{}", text(&done.stdout), text(&done.stderr));
 }

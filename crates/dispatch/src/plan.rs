@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use switchboard_pipeline::plan_json::UnknownField;
+use switchboard_pipeline::plan_md::Warning;
 use switchboard_pipeline::roles::{Role, Roles};
 use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::Shape;
@@ -387,13 +388,22 @@ fn command_name() -> Result<AgentName, Failure> {
 /// # Errors
 /// The fault of the text and its position in `source`.
 pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
+    Ok(read_with_notes(text, source)?.0)
+}
+
+/// As [`read`], with the lines of a plan.md that say nothing to a run, a sentence each.
+///
+/// # Errors
+/// The fault of the text and its position in `source`.
+pub(crate) fn read_with_notes(text: &str, source: &str) -> Result<(Plan, Vec<String>), Failure> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let failure = Failure::new("plan.empty", "there is nothing in the plan's file").at(source);
         return Err(failure.hint("a plan has phases with tasks: switchboard explain plan.empty"));
     }
     let is_json = Path::new(source).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     if is_json || text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-        return switchboard_pipeline::plan_json::parse(text).map_err(|error| error.failure(source));
+        let plan = switchboard_pipeline::plan_json::parse(text).map_err(|error| error.failure(source))?;
+        return Ok((plan, Vec::new()));
     }
     let parsed = switchboard_pipeline::plan_md::parse(text).map_err(|error| error.failure(source))?;
     if parsed.plan.migration_status == Some(MigrationStatus::MigrationFailed) {
@@ -403,7 +413,12 @@ pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
             .at(source)
             .hint("see docs: a plan has phases, and phases have tasks"));
     }
-    Ok(parsed.plan)
+    let left = parsed.warnings.len().saturating_sub(MAX_NAMED);
+    let name = if source.is_empty() { "plan.md" } else { source };
+    let one = |warning: &Warning| format!("{name}:{}: {}", warning.line, warning.what);
+    let more = (left > 0).then(|| format!("{left} more such lines of {name}"));
+    let notes = parsed.warnings.iter().take(MAX_NAMED).map(one).chain(more).collect();
+    Ok((parsed.plan, notes))
 }
 
 /// Lists what a run ignores in a plan, a sentence each: fields of other tools, or misspelt ones.

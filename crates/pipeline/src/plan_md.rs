@@ -4,6 +4,7 @@
 //! line. A comment holds only the difference between the plan and the line above it. If somebody edited the line, the
 //! line takes precedence.
 
+mod below;
 mod carry;
 mod parse;
 mod render;

@@ -30,8 +30,7 @@ pub(super) fn hits(change: &Change, git: &Git, base: &str, judged: Option<&str>)
                 .find(|(_, path, old)| path == Path::new(&file.path) && old == blob)?;
             let short: String = commit.chars().take(12).collect();
             let of_base = if commit == base { ", the base" } else { "" };
-            let message =
-                format!("the file is as commit {short}{of_base} had it: the change was taken out of the history");
+            let message = format!("the file is as commit {short}{of_base} had it: the change may be copied from there");
             Some(Hit::new("from-history", Consequence::Reported, &file.path, 0..0, message))
         })
         .collect()

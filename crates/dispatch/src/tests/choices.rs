@@ -198,6 +198,19 @@ fn a_plan_is_read_by_its_name_or_by_what_it_begins_with() {
 }
 
 #[test]
+fn lines_of_a_plan_md_that_nothing_reads_are_named_up_to_a_limit() {
+    let notes = |lines: usize, source: &str| {
+        let text = format!("## Phase 1: One\n- [ ] 1.1: do it\n{}", "Well.\n".repeat(lines));
+        plan::read_with_notes(&text, source).unwrap().1
+    };
+
+    assert_eq!(notes(0, "plan.md").len(), 0);
+    assert_eq!(notes(1, "a.md"), ["a.md:3: \"Well.\": it stands outside of any task, and no agent reads it"]);
+    assert_eq!((notes(20, "").len(), notes(20, "")[0].starts_with("plan.md:3: ")), (20, true));
+    assert_eq!(notes(23, "a.md")[20], "3 more such lines of a.md");
+}
+
+#[test]
 fn unknown_fields_of_a_plan_are_named_up_to_a_limit() {
     let with = |unknown: usize| {
         let mut plan = plain();

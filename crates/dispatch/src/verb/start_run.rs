@@ -84,7 +84,7 @@ impl Dispatch {
         bounded(request.parent_trace.as_deref())?;
         countable(request.max_workers)?;
         distinct(&request.agents)?;
-        let written = written(&request)?;
+        let (written, unread) = written(&request)?;
         let tree = start_point::tree(world, &request, caller).await?;
         let hash = plan_hash::whole(&written);
         let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
@@ -144,7 +144,7 @@ impl Dispatch {
         }
         let ineffective_settings =
             ineffective_settings::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
-        let notes = [notes, expanded.notes, blockers, ineffective_settings].concat();
+        let notes = [unread, notes, expanded.notes, blockers, ineffective_settings].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
@@ -248,10 +248,10 @@ impl Dispatch {
     }
 }
 
-/// Returns the plan as it was given, or the one made from the job.
-fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
+/// Returns the plan as it was given, or the one made from the job, and the lines of its text that say nothing to a run.
+fn written(request: &StartRunRequest) -> Result<(Plan, Vec<String>), Failure> {
     let bad = |field: &str, why: String| Err(Failure::new("request.bad-args", why).at(field.to_owned()));
-    let Some(job) = &request.job else { return plan::read(&request.plan, &request.source) };
+    let Some(job) = &request.job else { return plan::read_with_notes(&request.plan, &request.source) };
     if !request.plan.is_empty() {
         return bad("plan", "a run carries out a plan or a job, not both".to_owned());
     }
@@ -263,7 +263,7 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
         return bad(field, why);
     }
     // The plan is ours: the caller knows the job alone.
-    plan::read(&job.plan(mode), "job.json").or_else(|failure| bad("job", failure.what))
+    plan::read_with_notes(&job.plan(mode), "job.json").or_else(|failure| bad("job", failure.what))
 }
 
 /// Applies the request's time limits; refuses limits under which a task's agent would not be told to finish before its

@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use switchboard_protocol::plan::Plan;
+use switchboard_protocol::text::cut;
 
 use super::carry::{self, Carry, Level, Sparse};
-use super::{Parsed, Warning, task_line};
+use super::{Parsed, Warning, below, task_line};
 use crate::plan_json::{self, PlanError, Position};
 
 /// Title of a plan without one.
 pub(super) const UNTITLED: &str = "Untitled Plan";
 /// Swarm of a plan without one.
 pub(super) const DEFAULT_SWARM: &str = "default-swarm";
+
+/// Maximum length of a line as a warning shows it, in characters.
+const MAX_SHOWN: usize = 60;
 
 const HASH_MARK: &str = "<!-- PLAN_HASH:";
 
@@ -186,6 +190,8 @@ struct PhaseDraft {
 #[derive(Default)]
 struct TaskDraft {
     line: u32,
+    /// Length of the white space before the task's line.
+    indent: usize,
     shown: Option<Value>,
     fields: Sparse,
 }
@@ -203,6 +209,11 @@ impl Reader {
             self.inside = false;
         } else if self.inside {
             self.inside_phase(at, line);
+        } else if task_line::checkbox(line).is_some() {
+            self.warn(
+                at,
+                "this task is in no phase, and is not run; a phase begins with `## Phase 1: name`".to_owned(),
+            );
         }
     }
 
@@ -219,21 +230,27 @@ impl Reader {
         let Some(phase) = self.phases.last_mut() else { return };
         let read = task_line::checkbox(line).or_else(|| task_line::numbered(line));
         if let Some(read) = read {
-            let shown = read.fields.get("id").cloned();
-            phase.tasks.push(TaskDraft { line: at, shown, fields: read.fields });
+            let (shown, indent) = (read.fields.get("id").cloned(), indent(line));
+            phase.tasks.push(TaskDraft { line: at, indent, shown, fields: read.fields });
             if let Some(odd) = read.odd {
                 self.warn(at, odd);
             }
             return;
         }
-        let line = line.trim();
-        match phase.tasks.last_mut() {
-            Some(task) => note(&mut task.fields, line),
-            None => {
-                if let Some(size) = line.strip_prefix("Estimated:") {
+        let is_empty = matches!(line.trim(), "" | "---") || line.trim_start().starts_with("<!--");
+        let problem = match phase.tasks.last_mut() {
+            _ if is_empty => None,
+            Some(task) => below::read(&mut task.fields, &line[indent(line).min(task.indent)..]),
+            None => match line.trim().strip_prefix("Estimated:") {
+                Some(size) => {
                     phase.fields.insert("estimated".to_owned(), size.trim().into());
+                    None
                 }
-            }
+                None => Some("it stands outside of any task, and no agent reads it".to_owned()),
+            },
+        };
+        if let Some(problem) = problem {
+            self.warn(at, format!("{:?}: {problem}", cut(line.trim(), MAX_SHOWN)));
         }
     }
 
@@ -305,30 +322,15 @@ impl PhaseDraft {
             let mut fields = task.fields.clone();
             fields.entry("id").or_insert_with(|| format!("{id}.{}", count + 1).into());
             fields.entry("phase").or_insert_with(|| id.clone());
-            tasks.push(TaskDraft { line: task.line, shown: None, fields });
+            tasks.push(TaskDraft { shown: None, fields, ..*task });
         }
         carry::reorder(tasks, &self.order, |task| task.fields.get("id").cloned())
     }
 }
 
-/// Reads a line below a task: acceptance, the reason why it is blocked, or an earlier attempt.
-fn note(fields: &mut Sparse, line: &str) {
-    let Some((name, rest)) = line.trim_start_matches(['-', '*']).trim_start().split_once(':') else { return };
-    let rest = rest.trim();
-    let listed = line.starts_with(['-', '*']);
-    match name.trim() {
-        "Acceptance" if !rest.is_empty() => drop(fields.insert("acceptance".to_owned(), rest.into())),
-        "Reason" if listed && !rest.is_empty() => {
-            fields.entry("blocked_reason").or_insert_with(|| rest.into());
-        }
-        attempt if listed && attempt.starts_with("Attempt ") => {
-            let entry = fields.entry("attempts").or_insert_with(|| json!([]));
-            if let Value::Array(attempts) = entry {
-                attempts.push(format!("{}: {rest}", &attempt["Attempt ".len()..]).into());
-            }
-        }
-        _ => {}
-    }
+/// Returns the length of the white space at a line's beginning, in bytes.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '\t']).len()
 }
 
 /// Returns the line of the phase or task that contains a pointer.

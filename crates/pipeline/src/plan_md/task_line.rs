@@ -137,7 +137,7 @@ fn depends_suffix(text: &str) -> Option<(&str, Vec<Value>)> {
     let inside = text.strip_suffix(')')?;
     let (rest, inside) = inside.rsplit_once('(')?;
     let (word, ids) = inside.split_once(':')?;
-    if !word.trim().eq_ignore_ascii_case("depends") {
+    if !["depends", "depends on"].iter().any(|known| known.eq_ignore_ascii_case(word.trim())) {
         return None;
     }
     let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
@@ -146,8 +146,12 @@ fn depends_suffix(text: &str) -> Option<(&str, Vec<Value>)> {
 
 fn size_suffix(text: &str) -> Option<(&str, &'static str)> {
     let (rest, word) = text.strip_suffix(']')?.rsplit_once('[')?;
-    let size = SIZES.into_iter().find(|size| size.eq_ignore_ascii_case(word.trim()))?;
-    Some((rest.trim_end(), size))
+    Some((rest.trim_end(), size(word)?))
+}
+
+/// Returns the size of this name.
+pub(super) fn size(word: &str) -> Option<&'static str> {
+    SIZES.into_iter().find(|size| size.eq_ignore_ascii_case(word.trim()))
 }
 
 /// Splits `description - reason`, or the older `description [SIZE] - reason`.

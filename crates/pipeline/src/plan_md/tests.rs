@@ -103,6 +103,85 @@ fn a_comment_finds_its_line_and_says_when_that_is_gone() {
 }
 
 #[test]
+fn fields_and_details_below_a_task_are_the_tasks() {
+    let text = "# T\n\n## Phase 1: P\n- [ ] 1.1: One\n- [ ] Subtract\n  - files: `calc.py`, src/x.rs\n  - Depends on: Task 1.1.\n  \
+        - Size: large\n  - keep the types\n    - also of `add`\n\n  and say so in the README\n  - File: calc.py\n  \
+        - Acceptance: it subtracts\n";
+
+    let parsed = parse(text).unwrap();
+
+    let two = task(&parsed.plan, "1.2");
+    assert_eq!(two.files_touched, ["calc.py", "src/x.rs"]);
+    assert_eq!((two.depends[0].as_str(), two.depends.len(), two.size), ("1.1", 1, TaskSize::Large));
+    assert_eq!(two.description, "Subtract\n- keep the types\n  - also of `add`\nand say so in the README");
+    assert_eq!(two.acceptance.as_deref(), Some("it subtracts"));
+    assert_eq!(task(&parsed.plan, "1.1").description, "One");
+    assert_eq!(parsed.warnings, []);
+    let again = parse(&render(&parsed.plan, UPDATED)).unwrap();
+    assert_eq!((again.plan.phases, again.warnings), (parsed.plan.phases, Vec::new()));
+}
+
+#[test]
+fn the_example_of_the_document_is_read_whole() {
+    let document = include_str!("../../../../docs/plan.md");
+    let example = document.split("```markdown\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let comment = document.split("| `<!--").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+
+    let parsed = parse(&format!("{example}<!--{comment}\n")).unwrap();
+
+    assert_eq!(parsed.warnings, []);
+    let (one, two) = (task(&parsed.plan, "1.1"), task(&parsed.plan, "1.2"));
+    assert!(one.description.ends_with("\n- Keep the types, and say in the README what it does."));
+    assert_eq!((&one.files_touched[..], two.depends.len()), (&["calc.py".to_owned()][..], 1));
+    assert_eq!(one.switchboard.as_ref().and_then(|settings| settings.agent.as_deref()), Some("codex"));
+}
+
+#[test]
+fn a_field_below_a_task_that_is_no_such_field_is_text_and_said() {
+    let text =
+        "## Phase 1: P\n- [ ] 1.1: One\n  - Files: all of the docs\n  - Depends: the first one\n  - Size: 20 px\n";
+
+    let parsed = parse(text).unwrap();
+
+    let one = task(&parsed.plan, "1.1");
+    assert_eq!((one.files_touched.len(), one.depends.len(), one.size), (0, 0, TaskSize::Small));
+    assert_eq!(one.description, "One\n- Files: all of the docs\n- Depends: the first one\n- Size: 20 px");
+    let said: Vec<_> = parsed.warnings.iter().map(|warning| (warning.line, warning.what.as_str())).collect();
+    assert_eq!(
+        said,
+        [
+            (3, "\"- Files: all of the docs\": `Files:` takes paths, with commas between them; it is taken as text"),
+            (
+                4,
+                "\"- Depends: the first one\": `Depends:` takes ids of tasks, with commas between them; it is taken as text"
+            ),
+            (5, "\"- Size: 20 px\": `Size:` is small, medium or large; it is taken as text"),
+        ]
+    );
+}
+
+#[test]
+fn what_nobody_reads_is_said_with_its_line() {
+    let text =
+        "# T\n- [ ] before\n\n## Phase 1: P\nWe begin.\n- [ ] 1.1: One\nWell.\n\n## Testing\n- [ ] Test it\nAs ever.\n";
+
+    let parsed = parse(text).unwrap();
+
+    let said: Vec<_> = parsed.warnings.iter().map(|warning| (warning.line, warning.what.as_str())).collect();
+    let outside = "this task is in no phase, and is not run; a phase begins with `## Phase 1: name`";
+    assert_eq!(
+        said,
+        [
+            (2, outside),
+            (5, "\"We begin.\": it stands outside of any task, and no agent reads it"),
+            (7, "\"Well.\": it stands outside of any task, and no agent reads it"),
+            (10, outside),
+        ]
+    );
+    assert_eq!(parsed.plan.tasks().count(), 1);
+}
+
+#[test]
 fn a_text_without_phases_is_an_error_and_migrates_to_a_blocked_plan() {
     let error = parse("# Shop\n- [ ] 1.1: x\n").unwrap_err();
     let migrated = migrate("# Shop\n- [ ] 1.1: x\n").unwrap().plan;
