@@ -38,6 +38,7 @@ fn one_task_is_done_and_what_was_said_is_printed() {
     let before = sandbox.state_of_user();
 
     let done = sandbox.switchboard(&["dispatch", "Which licence is this?", "--agent", "ann", "--yes"]).ends_with(0);
+    let done = done.says("keeps       what the agents say; what they change in files only with --change");
 
     assert!(done.out.contains("ann on 1.1") && done.out.contains("Which licence is this?"), "{}", done.out);
     assert_eq!(sandbox.state_of_user(), before);
@@ -91,7 +92,9 @@ fn a_change_is_judged_and_merged_into_the_branch_of_the_run() {
     let command = json!(["sh", "-c", "echo made > made.txt"]);
     sandbox.settings(&format!("[agents.maker]\ndriver = \"exec\"\ncommand = {command}\n"));
 
-    sandbox.switchboard(&["dispatch", "make it", "--agent", "maker", "--change", "--yes"]).ends_with(0).says("merged");
+    let done = sandbox.switchboard(&["dispatch", "make it", "--agent", "maker", "--change", "--yes"]).ends_with(0);
+    assert!(!done.out.contains("keeps  "), "{}", done.out);
+    done.says("merged");
 
     sandbox.switchboard(&["merge"]).ends_with(0);
     assert_eq!(sandbox.read("made.txt"), "made\n");

@@ -123,6 +123,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         dry_run: args.dry_run,
         is_apart: true,
         worktrees_from: worktrees.map(|(_, from)| from),
+        keeps_answers_only: !args.change && args.best_of.is_none(),
     };
     run::start(request, shown, &choice.spends, context)
 }

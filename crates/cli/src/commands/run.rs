@@ -233,6 +233,7 @@ fn run_plan(mut args: Args, context: &mut Context) -> Outcome {
         dry_run: args.dry_run,
         is_apart: request.use_execution_graph,
         worktrees_from: worktrees.map(|(_, from)| from),
+        keeps_answers_only: false,
     };
     if args.auto && !args.team.team {
         return auto::run(request, shown, &choice.spends, context);
@@ -251,6 +252,8 @@ pub(super) struct Shown<'a> {
     pub(super) is_apart: bool,
     /// Flag or variable that names the folder for work trees.
     pub(super) worktrees_from: Option<&'static str>,
+    /// True if only what the agents say is kept.
+    pub(super) keeps_answers_only: bool,
 }
 
 /// Shows what a run would do, starts it after confirmation, and follows it. `spends` names the agents that cost money.

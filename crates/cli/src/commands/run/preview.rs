@@ -17,7 +17,7 @@ const CONFLICTS: usize = 20;
 
 /// Prints target branch, agents, work trees, tasks in order, and the run's questions.
 pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
-    let Shown { plan, is_apart, worktrees_from, .. } = shown;
+    let Shown { plan, is_apart, worktrees_from, keeps_answers_only, .. } = shown;
     let out = &mut context.out;
     out.line(out.paint(Tone::Strong, &one_line(&plan.title, 100)));
     let base = preview.base.get(..9).unwrap_or(&preview.base);
@@ -37,6 +37,9 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
         (None, from) => format!(" (from {from})"),
     };
     out.line(format!("work trees  {}{from}", worktrees.display()));
+    if *keeps_answers_only {
+        out.line("keeps       what the agents say; what they change in files only with --change");
+    }
     for (number, wave) in preview.waves.iter().enumerate() {
         let head = if number == 0 { "tasks" } else { "then" };
         out.line(format!("{head:11} {}", wave.join(", ")));
