@@ -229,7 +229,8 @@ impl Reader {
     fn inside_phase(&mut self, at: u32, line: &str) {
         let Some(phase) = self.phases.last_mut() else { return };
         let read = task_line::checkbox(line).or_else(|| task_line::numbered(line));
-        if let Some(read) = read {
+        if let Some(mut read) = read {
+            read.take_id_of(phase.fields.get("id"));
             let (shown, indent) = (read.fields.get("id").cloned(), indent(line));
             phase.tasks.push(TaskDraft { line: at, indent, shown, fields: read.fields });
             if let Some(odd) = read.odd {

@@ -63,6 +63,26 @@ fn status(mark: &str) -> Option<(&'static str, Option<String>)> {
 }
 
 impl Line {
+    /// Takes `1.3` as the id of `1.3 description`, without a colon, if it is an id of this phase. Any other number there
+    /// is said.
+    pub(super) fn take_id_of(&mut self, phase: Option<&Value>) {
+        if self.fields.contains_key("id") {
+            return;
+        }
+        let Some(description) = self.fields.get("description").and_then(Value::as_str) else { return };
+        let Some((id, rest)) = description.split_once(char::is_whitespace).filter(|(id, _)| is_numeric(id)) else {
+            return;
+        };
+        let of = id.split('.').next().and_then(|of| of.parse::<u64>().ok());
+        if of.is_some() && of == phase.and_then(Value::as_u64) {
+            let (id, rest) = (id.to_owned(), rest.trim().to_owned());
+            self.fields.insert("description".to_owned(), rest.into());
+            self.fields.insert("id".to_owned(), id.into());
+        } else {
+            self.odd.get_or_insert_with(|| format!("{id} is taken as text; a task's id has a colon behind it"));
+        }
+    }
+
     fn read(&mut self, text: &str, status: &'static str) {
         let text = match explicit_id(text) {
             Some((id, rest)) => {
@@ -121,12 +141,15 @@ fn explicit_id(text: &str) -> Option<(&str, &str)> {
     if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
         return None;
     }
-    let numeric = |id: &str| id.contains('.') && id.split('.').all(is_number);
     match head.trim().strip_prefix("Task ").map(str::trim) {
         Some(id) if !id.is_empty() && !id.contains(char::is_whitespace) => Some((id, rest.trim())),
         Some(_) => None,
-        None => numeric(head).then_some((head, rest.trim())),
+        None => is_numeric(head).then_some((head, rest.trim())),
     }
+}
+
+fn is_numeric(id: &str) -> bool {
+    id.contains('.') && id.split('.').all(is_number)
 }
 
 fn is_number(part: &str) -> bool {
