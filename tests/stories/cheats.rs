@@ -127,7 +127,8 @@ fn a_fix_out_of_the_history_is_merged_and_told() {
     let run = start(&sandbox, &section("cheat takes-the-fix-out-of-the-history"));
 
     run.join().unwrap().ends_with(0);
-    assert!(of_gate(&outcome(&sandbox))["reasons"].to_string().contains("out of the history"));
+    let reasons = of_gate(&outcome(&sandbox))["reasons"].to_string();
+    assert!(reasons.contains("the change may be copied from there (test-integrity/from-history)"), "{reasons}");
 }
 
 #[test]

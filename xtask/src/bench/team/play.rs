@@ -96,7 +96,7 @@ pub(super) fn play(binary: &Path, corpus: &Corpus, case: &Case) -> anyhow::Resul
     run.wait()?;
     let (outcome, shown) = outcome?;
     let gates = shown["list"][0]["gates"].clone();
-    let (text, is_told) = (reasons(&shown), gates.to_string().contains("out of the history"));
+    let (text, is_told) = (reasons(&shown), gates.to_string().contains("test-integrity/from-history"));
     Ok(Played { outcome, is_bare_pass, is_told, why: text })
 }
 
