@@ -413,27 +413,29 @@ pub(crate) fn read_with_notes(text: &str, source: &str) -> Result<(Plan, Vec<Str
             .at(source)
             .hint("see docs: a plan has phases, and phases have tasks"));
     }
-    let left = parsed.warnings.len().saturating_sub(MAX_NAMED);
     let name = if source.is_empty() { "plan.md" } else { source };
     let one = |warning: &Warning| format!("{name}:{}: {}", warning.line, warning.what);
-    let more = (left > 0).then(|| format!("{left} more such lines of {name}"));
-    let notes = parsed.warnings.iter().take(MAX_NAMED).map(one).chain(more).collect();
+    let notes = named(&parsed.warnings, one, |left| format!("{left} more such lines of {name}"));
     Ok((parsed.plan, notes))
 }
 
 /// Lists what a run ignores in a plan, a sentence each: fields of other tools, or misspelt ones.
 pub(crate) fn ignored(plan: &Plan) -> Vec<String> {
     let unknown = switchboard_pipeline::plan_json::unknown_fields(plan);
-    let left = unknown.len().saturating_sub(MAX_NAMED);
     let one = |field: &UnknownField| {
         let near = field.near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
         format!("{:?} in the plan is no field that a run knows, and is ignored{near}", cut(&field.pointer, 120))
     };
-    let more = (left > 0).then(|| format!("{left} more fields of the plan are ignored"));
-    unknown.iter().take(MAX_NAMED).map(one).chain(more).collect()
+    named(&unknown, one, |left| format!("{left} more fields of the plan are ignored"))
 }
 
-/// Maximum number of ignored fields named individually.
+/// Returns a sentence each for the first of them, and one for the others.
+fn named<T>(all: &[T], one: impl Fn(&T) -> String, others: impl Fn(usize) -> String) -> Vec<String> {
+    let left = all.len().saturating_sub(MAX_NAMED);
+    all.iter().take(MAX_NAMED).map(one).chain((left > 0).then(|| others(left))).collect()
+}
+
+/// Maximum number of ignored fields, or lines, named individually.
 const MAX_NAMED: usize = 20;
 
 /// Returns all commands in a plan, and what it allows its agents beyond edits of their tree: what `switchboard trust`
