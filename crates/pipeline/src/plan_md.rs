@@ -4,10 +4,10 @@
 //! line. A comment holds only the difference between the plan and the line above it. If somebody edited the line, the
 //! line takes precedence.
 
-mod below;
 mod carry;
 mod parse;
 mod render;
+mod task_body;
 mod task_line;
 
 use switchboard_protocol::plan::{
@@ -24,11 +24,11 @@ pub struct Parsed {
     pub plan: Plan,
     /// Time of the last change according to the file.
     pub updated: Option<String>,
-    /// Parts that were ignored, each with its line number, from 1.
+    /// Parts that were ignored, or read otherwise than they may be meant.
     pub warnings: Vec<Warning>,
 }
 
-/// A part of a `plan.md` that was ignored.
+/// A part of a `plan.md` that was ignored, or read otherwise than it may be meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Line number, from 1.

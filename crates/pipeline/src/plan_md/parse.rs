@@ -7,7 +7,7 @@ use switchboard_protocol::plan::Plan;
 use switchboard_protocol::text::cut;
 
 use super::carry::{self, Carry, Level, Sparse};
-use super::{Parsed, Warning, below, task_line};
+use super::{Parsed, Warning, task_body, task_line};
 use crate::plan_json::{self, PlanError, Position};
 
 /// Title of a plan without one.
@@ -241,7 +241,7 @@ impl Reader {
         let is_empty = matches!(line.trim(), "" | "---") || line.trim_start().starts_with("<!--");
         let problem = match phase.tasks.last_mut() {
             _ if is_empty => None,
-            Some(task) => below::read(&mut task.fields, &line[indent(line).min(task.indent)..]),
+            Some(task) => task_body::read(&mut task.fields, &line[indent(line).min(task.indent)..]),
             None => match line.trim().strip_prefix("Estimated:") {
                 Some(size) => {
                     phase.fields.insert("estimated".to_owned(), size.trim().into());

@@ -1,4 +1,4 @@
-//! Lines below a task's line: fields (`- Files: src/a.rs, src/b.rs`), and details, which belong to its description.
+//! Body of a task, the lines below its own: fields (`- Files: src/a.rs, src/b.rs`), and details, which belong to its description.
 
 use serde_json::{Value, json};
 

@@ -63,19 +63,22 @@ fn status(mark: &str) -> Option<(&'static str, Option<String>)> {
 }
 
 impl Line {
-    /// Takes `1.3` as the id of `1.3 description`, without a colon, if it is an id of this phase. Any other number there
-    /// is said.
+    /// Takes `1.3` as the id of `1.3 description`, `Task 1.3 - description` or `**1.3** description` if it is an id of this
+    /// phase. Any other number there is said.
     pub(super) fn take_id_of(&mut self, phase: Option<&Value>) {
         if self.fields.contains_key("id") {
             return;
         }
         let Some(description) = self.fields.get("description").and_then(Value::as_str) else { return };
-        let Some((id, rest)) = description.split_once(char::is_whitespace).filter(|(id, _)| is_numeric(id)) else {
+        let text = description.strip_prefix("Task ").unwrap_or(description);
+        let Some((id, rest)) = text.split_once(char::is_whitespace) else { return };
+        let id = id.trim_matches(['*', ':', '.', ')']);
+        if !is_numeric(id) {
             return;
-        };
+        }
         let of = id.split('.').next().and_then(|of| of.parse::<u64>().ok());
         if of.is_some() && of == phase.and_then(Value::as_u64) {
-            let (id, rest) = (id.to_owned(), rest.trim().to_owned());
+            let (id, rest) = (id.to_owned(), rest.trim_start_matches(['-', '–', '—', ' ']).to_owned());
             self.fields.insert("description".to_owned(), rest.into());
             self.fields.insert("id".to_owned(), id.into());
         } else {

@@ -162,12 +162,22 @@ fn a_field_below_a_task_that_is_no_such_field_is_text_and_said() {
 
 #[test]
 fn an_id_of_the_phase_needs_no_colon_and_another_number_is_said_to_be_text() {
-    let text = "## Phase 1: P\n- [ ] 1.5 Fifth\n- [ ] 1.1 First (depends: 1.5)\n- [ ] 2.0 is to be released\n- [ ] Last [LARGE]\n";
+    let text = "## Phase 1: P\n- [ ] 1.5 Fifth\n- [ ] 1.1 First (depends: 1.5)\n- [ ] 2.0 is to be released\n- [ ] Last [LARGE]\n- [ ] Task 1.7 - Seventh\n- [ ] **1.8**: Eighth\n";
 
     let parsed = parse(text).unwrap();
 
     let ids: Vec<_> = parsed.plan.tasks().map(|task| (task.id.as_str(), task.description.as_str())).collect();
-    assert_eq!(ids, [("1.5", "Fifth"), ("1.1", "First"), ("1.3", "2.0 is to be released"), ("1.4", "Last")]);
+    assert_eq!(
+        ids,
+        [
+            ("1.5", "Fifth"),
+            ("1.1", "First"),
+            ("1.3", "2.0 is to be released"),
+            ("1.4", "Last"),
+            ("1.7", "Seventh"),
+            ("1.8", "Eighth")
+        ]
+    );
     let said: Vec<_> = parsed.warnings.iter().map(|warning| (warning.line, warning.what.as_str())).collect();
     assert_eq!(said, [(4, "2.0 is taken as text; a task's id has a colon behind it")]);
 }
