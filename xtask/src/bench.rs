@@ -8,7 +8,6 @@ mod faultless;
 mod files;
 mod gates;
 mod house;
-mod parallel;
 mod report;
 mod start;
 mod stats;

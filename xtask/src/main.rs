@@ -5,6 +5,7 @@ mod circles;
 mod command;
 mod layers;
 mod links;
+mod parallel;
 mod processes;
 mod schemas;
 mod torture;

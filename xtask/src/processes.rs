@@ -64,6 +64,16 @@ pub(crate) fn of_folder(folder: &Path, daemon: u32) -> Vec<(u32, String)> {
     others.filter(belongs).map(|process| (process.pid, process.argv.join(" "))).collect()
 }
 
+/// Lists processes whose environment has a variable with this value.
+pub(crate) fn with_variable(name: &str, value: &str) -> Vec<u32> {
+    let wanted = format!("{name}={value}");
+    let has = |process: &Process| {
+        let variables = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        variables.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    all().into_iter().filter(has).map(|process| process.pid).collect()
+}
+
 /// Returns the resident memory of a process in megabytes of a million bytes.
 pub(crate) fn resident_mb(pid: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

@@ -18,8 +18,8 @@ use serde_json::json;
 use self::corpus::{Case, Corpus, Kind};
 use self::play::{Outcome, Played};
 use super::binary::Binary;
-use super::parallel;
 use super::report::Report;
+use crate::parallel;
 
 /// The cheat that is reported and not held: to restore an earlier version is often right.
 const REPORTED_CHEAT: &str = "takes-the-fix-out-of-the-history";

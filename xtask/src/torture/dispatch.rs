@@ -8,6 +8,11 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 use switchboard_dispatch::simulate::{SimReport, SimSpec, die_at_each_step, simulate};
 
+use crate::parallel;
+
+/// One of this many seeds is played twice.
+const REPEATED: u64 = 20;
+
 /// Options of the simulation.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
@@ -31,7 +36,7 @@ pub(crate) struct Args {
     led: bool,
 }
 
-/// Simulates the histories, and stops at the first broken promise.
+/// Simulates the histories, one on each processor, and stops at the first broken promise.
 ///
 /// # Errors
 /// When a promise is broken, with the seed; when a seed does not repeat; when the histories have too few faults to
@@ -40,13 +45,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut total = SimReport::default();
     let spec = SimSpec { afterwards: true, ..SimSpec::rough() };
-    for seed in args.seed..args.seed + args.seeds {
+    let seeds: Vec<u64> = (args.seed..args.seed + args.seeds).collect();
+    let reports = parallel::each(parallel::processors(), &seeds, |_, &seed| {
         let report = play(seed, spec)?;
-        if seed % 100 == 0 && play(seed, spec)? != report {
+        if seed % REPEATED == 0 && play(seed, spec)? != report {
             bail!("seed {seed} does not repeat");
         }
-        add(&mut total, &report);
-    }
+        Ok(report)
+    })?;
+    reports.iter().for_each(|report| add(&mut total, report));
     // Without histories there is no rate.
     let seconds = began.elapsed().as_secs_f64().max(1e-3);
     if args.seeds >= 100

@@ -21,6 +21,7 @@ use super::disk::{Cut, Disk, Image, sectors};
 use super::tape::{self, Op, Promised};
 use super::work::{self, History, Plan};
 use super::{scratch, vfs};
+use crate::parallel;
 
 /// Options of the torture.
 #[derive(Debug, clap::Args)]
@@ -173,7 +174,7 @@ fn one_run(
     let (sender, receiver) = sync_channel(QUEUE);
     let receiver = Mutex::new(receiver);
     let watch = Watch { is_over: AtomicBool::new(false), opened: AtomicU64::new(0), faults: Mutex::new(Vec::new()) };
-    let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+    let threads = parallel::processors().min(8);
     std::thread::scope(|scope| -> anyhow::Result<()> {
         for _ in 0..threads {
             let folder = scratch::folder()?;

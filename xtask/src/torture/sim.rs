@@ -11,6 +11,8 @@ use anyhow::{Context as _, bail};
 use clap::Args as ClapArgs;
 use serde_json::json;
 
+use crate::parallel;
+
 /// Options of the simulation.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
@@ -25,7 +27,7 @@ pub(crate) struct Args {
     steps: usize,
 }
 
-/// Simulates the histories, and stops at the first broken promise.
+/// Simulates the histories, one on each processor, and stops at the first broken promise.
 ///
 /// # Errors
 /// When a promise is broken, with the seed; when a seed does not repeat.
@@ -33,13 +35,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut total = world::Tally::default();
     let mut simulated_ms = 0;
-    for seed in args.seed..args.seed + args.seeds {
+    let seeds: Vec<u64> = (args.seed..args.seed + args.seeds).collect();
+    let histories = parallel::each(parallel::processors(), &seeds, |_, &seed| {
         let history = world::play(seed, args.steps).with_context(|| {
             format!("seed {seed}: cargo xtask torture sim --seed {seed} --seeds 1 --steps {}", args.steps)
         })?;
         if seed % 100 == 0 && world::play(seed, args.steps)?.digest != history.digest {
             bail!("seed {seed} does not repeat");
         }
+        Ok(history)
+    })?;
+    for history in &histories {
         simulated_ms += history.simulated_ms;
         total.add(&history.tally);
     }

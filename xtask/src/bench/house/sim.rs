@@ -5,6 +5,7 @@ use std::time::Instant;
 use switchboard_dispatch::simulate::{SimSpec, simulate};
 
 use crate::bench::stats::{count, median};
+use crate::parallel;
 
 /// Number of simulated histories.
 const RUNS: usize = 1_000;
@@ -12,15 +13,16 @@ const RUNS: usize = 1_000;
 const TASKS: u64 = 1_000;
 const LARGE_RUNS: u64 = 3;
 
-/// Returns the histories per minute on one thread, with all kinds of faults.
+/// Returns the histories per minute on all processors, a history on one, with all kinds of faults.
 ///
 /// # Errors
 /// When a promise is broken.
 pub(super) fn runs_per_minute() -> anyhow::Result<f64> {
+    let seeds: Vec<u64> = (0..RUNS as u64).collect();
     let began = Instant::now();
-    for seed in 0..RUNS {
-        simulate(seed as u64, SimSpec::rough()).map_err(|broken| anyhow::anyhow!("seed {seed}: {broken}"))?;
-    }
+    parallel::each(parallel::processors(), &seeds, |_, seed| {
+        simulate(*seed, SimSpec::rough()).map_err(|broken| anyhow::anyhow!("seed {seed}: {broken}"))
+    })?;
     Ok(count(RUNS) / began.elapsed().as_secs_f64() * 60.0)
 }
 

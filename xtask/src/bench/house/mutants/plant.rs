@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use super::sites::{SCOPE, Site};
 use crate::command::{command, output};
 
-/// Variable that turns a mutant on.
-pub(super) const VARIABLE: &str = "XTASK_MUTANT";
+/// Variable that turns a mutant on. The binary passes names that begin like this on to every process it starts, as it
+/// does with the user's folders, so a mutant is on in daemons, too.
+pub(super) const VARIABLE: &str = "XDG_XTASK_MUTANT";
 /// Variable that names a file for the numbers of the evaluated mutants.
-pub(super) const SEEN: &str = "XTASK_MUTANTS_SEEN";
+pub(super) const SEEN: &str = "XDG_XTASK_MUTANTS_SEEN";
 /// Path of the function that returns whether a mutant is on, from anywhere in a mutated crate.
 const SWITCH: &str = "crate::xtask_mutant";
 
@@ -23,8 +24,8 @@ const SWITCH_TEXT: &str = "#[doc(hidden)] pub fn xtask_mutant(number: usize) -> 
     static ON: OnceLock<(usize, Option<std::fs::File>)> = OnceLock::new(); \
     static SEEN: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT]; \
     let (on, seen) = ON.get_or_init(|| (\
-        std::env::var(\"XTASK_MUTANT\").ok().and_then(|on| on.parse().ok()).unwrap_or(0), \
-        std::env::var_os(\"XTASK_MUTANTS_SEEN\").map(|path| std::fs::File::options().append(true).create(true).open(path)\
+        std::env::var(\"XDG_XTASK_MUTANT\").ok().and_then(|on| on.parse().ok()).unwrap_or(0), \
+        std::env::var_os(\"XDG_XTASK_MUTANTS_SEEN\").map(|path| std::fs::File::options().append(true).create(true).open(path)\
             .expect(\"the file for the mutants that are evaluated\")))); \
     if let Some(mut file) = seen.as_ref() && !SEEN[number].swap(true, Ordering::Relaxed) { \
         std::io::Write::write_all(&mut file, format!(\"{number}\\n\").as_bytes()).expect(\"room for a number\"); } \
@@ -48,7 +49,7 @@ pub(super) fn copy(root: &Path, tree: &Path, planted: &Planted) -> anyhow::Resul
         let (from, to) = (root.join(path), tree.join(path));
         let Ok(original) = fs::read(&from) else { continue };
         let content = planted.get(Path::new(path)).map_or(original.as_slice(), String::as_bytes);
-        if path.starts_with("crates/") || path.starts_with("Cargo.") {
+        if ["crates/", "tests/", "Cargo."].iter().any(|start| path.starts_with(start)) {
             (path, content).hash(&mut digest);
         }
         if fs::read(&to).ok().as_deref() != Some(content) {

@@ -2,6 +2,7 @@
 //! record their calls.
 //!
 //! A test that does not evaluate a mutant behaves the same with it as without, so it need not be run under that mutant.
+//! Of the binary's tests, nearly all of which evaluate what every run does, those run that evaluate the fewest mutants.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,16 +12,21 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::build::Program;
+use super::build::{Kind, Program};
 use super::plant::SEEN;
 use super::trial::{self, Ended};
-use crate::bench::parallel;
 use crate::command::output;
+use crate::parallel;
 
 /// Time limit of a test without a mutant.
 const ALONE: Duration = Duration::from_secs(600);
 /// Maximum duration of tests that share a process, each and together.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(700);
+
+/// Maximum duration of the binary's tests that are run under a mutant, together.
+const MAX_BINARY_TIME: Duration = Duration::from_secs(120);
+/// Part of the names of tests that are about other vendors' programs, which take minutes to install.
+const OTHER_VENDORS: &str = "::real_";
 
 /// A test, its duration, and the mutants that it evaluates.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,27 +45,34 @@ pub(super) struct Group<'a> {
     pub(super) took: Duration,
 }
 
-/// Runs every test alone and returns what each evaluates.
+/// Runs every test alone and returns what each evaluates. A test of the binary that fails, as may happen on a busy
+/// machine, is left out with a line.
 ///
 /// # Errors
-/// When a test fails without a mutant.
+/// When a test of a mutated crate fails without a mutant.
 pub(super) fn record(folder: &Path, programs: &[Program]) -> anyhow::Result<Vec<Test>> {
     let mut named = Vec::new();
     for program in programs {
-        named.extend(names(program)?.into_iter().map(|name| (program, name)));
+        let names = names(program)?.into_iter().filter(|name| !name.contains(OTHER_VENDORS));
+        named.extend(names.map(|name| (program, name)));
     }
     let seen = folder.join("seen");
     fs::create_dir_all(&seen)?;
-    parallel::each(parallel::processors(), &named, |number, (program, name)| {
+    let tests = parallel::each(parallel::processors(), &named, |number, (program, name)| {
         let file = seen.join(number.to_string());
         let _ = fs::remove_file(&file);
         let group = Group { program, names: vec![name], took: Duration::ZERO };
         let began = Instant::now();
         let ended = trial::run(&group, &[(SEEN, &file.display().to_string())], ALONE)?;
+        if ended != Ended::Passed && program.kind == Kind::Binary {
+            eprintln!("mutants: {name} does not pass without a mutant and is left out");
+            return Ok(None);
+        }
         ensure!(ended == Ended::Passed, "{name} does not pass without a mutant: {ended:?}");
         let took = began.elapsed();
-        Ok(Test { program: (*program).clone(), name: name.clone(), took, reached: reached(&file)? })
-    })
+        Ok(Some(Test { program: (*program).clone(), name: name.clone(), took, reached: reached(&file)? }))
+    })?;
+    Ok(tests.into_iter().flatten().collect())
 }
 
 /// Lists the tests of a program.
@@ -81,7 +94,10 @@ fn reached(file: &PathBuf) -> anyhow::Result<BTreeSet<usize>> {
 /// Groups the tests that evaluate a mutant, in the order of their run: those of the hint, then short ones together,
 /// then the others.
 pub(super) fn groups<'a>(tests: &'a [Test], mutant: usize, hint: &[String]) -> Vec<Group<'a>> {
-    let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&mutant)).collect();
+    let reaching = tests.iter().filter(|test| test.reached.contains(&mutant));
+    let (mut reaching, of_binary): (Vec<&Test>, Vec<&Test>) =
+        reaching.partition(|test| test.program.kind == Kind::Crate || hint.contains(&test.name));
+    reaching.extend(most_specific(of_binary));
     reaching.sort_by_key(|test| (!hint.contains(&test.name), test.took));
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut hinted = 0;
@@ -103,12 +119,25 @@ pub(super) fn groups<'a>(tests: &'a [Test], mutant: usize, hint: &[String]) -> V
     groups
 }
 
+/// Returns the tests that evaluate the fewest mutants, as far as they fit into the time.
+fn most_specific(mut tests: Vec<&Test>) -> Vec<&Test> {
+    tests.sort_by_key(|test| (test.reached.len(), test.took));
+    let mut total = Duration::ZERO;
+    tests.retain(|test| {
+        let fits = total + test.took <= MAX_BINARY_TIME;
+        total += if fits { test.took } else { Duration::ZERO };
+        fits
+    });
+    tests
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn test(program: &str, name: &str, ms: u64, reached: &[usize]) -> Test {
-        let program = Program { path: PathBuf::from(program), folder: PathBuf::new() };
+        let kind = if program == "binary" { Kind::Binary } else { Kind::Crate };
+        let program = Program { path: PathBuf::from(program), folder: PathBuf::new(), kind };
         let reached = reached.iter().copied().collect();
         Test { program, name: name.to_owned(), took: Duration::from_millis(ms), reached }
     }
@@ -141,6 +170,21 @@ mod tests {
         assert_eq!(order(&tests, 1, &["long"]), ["long", "short short too"]);
         assert_eq!(order(&tests, 1, &["short too"]), ["short too", "short", "long"]);
         assert_eq!(order(&tests, 1, &["gone"]), ["short short too", "long"]);
+    }
+
+    #[test]
+    fn of_the_binarys_tests_the_most_specific_are_run_as_far_as_their_time_goes() {
+        let tests = [
+            test("binary", "wide", 50_000, &[1, 2, 3]),
+            test("binary", "narrow", 80_000, &[1]),
+            test("binary", "wide and short", 30_000, &[1, 2]),
+            test("a", "long", 200_000, &[1]),
+            test("a", "short", 10, &[1]),
+        ];
+
+        assert_eq!(order(&tests, 1, &[]), ["short", "wide and short", "narrow", "long"]);
+        assert_eq!(order(&tests, 1, &["wide"])[0], "wide");
+        assert_eq!(order(&tests, 3, &[]), ["wide"]);
     }
 
     #[test]

@@ -8,13 +8,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr, ItemFn, Lit, ReturnType, Stmt, Type, UnOp};
+use syn::{BinOp, Expr, ItemFn, Lit, Meta, ReturnType, Stmt, Token, Type, UnOp};
 
 /// Packages whose code is mutated, with the beginnings of the mutated paths below `src`.
 pub(super) const SCOPE: [(&str, &[&str]); 2] =
     [("pipeline", &["run.rs", "run/", "way.rs", "way/"]), ("dispatch", &[""])];
+
+/// Methods that do nothing unless a test asks for it: the points for injected crashes and panics.
+const FOR_TESTS: [&str; 2] = ["crash", "may_panic"];
 
 /// One change of one expression or statement.
 #[derive(Debug, Clone)]
@@ -201,8 +205,17 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
         let path = attribute.path();
         path.is_ident("test")
             || path.segments.last().is_some_and(|last| last.ident == "test")
-            || path.is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+            || path.is_ident("cfg") && is_for_tests(&attribute.meta)
     })
+}
+
+/// Returns true for `cfg(test)`, and for `any` and `all` with `test` among their conditions: here the others of an `any`
+/// are features for simulations.
+fn is_for_tests(condition: &Meta) -> bool {
+    let Meta::List(list) = condition else { return condition.path().is_ident("test") };
+    let is_list = ["cfg", "any", "all"].iter().any(|name| list.path.is_ident(name));
+    let inner = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    is_list && inner.is_ok_and(|inner| inner.iter().any(is_for_tests))
 }
 
 impl<'ast> Visit<'ast> for Finder<'_> {
@@ -220,7 +233,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        if item.sig.constness.is_none() && !is_test(&item.attrs) {
+        let is_for_tests = is_test(&item.attrs) || FOR_TESTS.iter().any(|name| item.sig.ident == name);
+        if item.sig.constness.is_none() && !is_for_tests {
             self.body(&item.sig.output, &item.block);
             visit::visit_impl_item_fn(self, item);
         }
@@ -249,6 +263,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_stmt(&mut self, stmt: &'ast Stmt) {
+        if let Stmt::Expr(Expr::MethodCall(call), Some(_)) = stmt
+            && FOR_TESTS.iter().any(|name| call.method == name)
+        {
+            return;
+        }
         if let Stmt::Expr(expr, Some(_)) = stmt
             && matches!(expr, Expr::MethodCall(_) | Expr::Call(_) | Expr::Assign(_) | Expr::Await(_) | Expr::Try(_))
         {
@@ -309,6 +328,20 @@ mod tests {
     fn tests_constants_and_conditions_with_let_are_left_alone() {
         assert!(found("const A: u8 = 1 + 2;\n#[cfg(test)]\nmod tests { fn f() -> bool { 1 < 2 } }").is_empty());
         assert_eq!(found("fn f(a: Option<u8>) { if let Some(b) = a && b == 1 {} }").len(), 3);
+    }
+
+    #[test]
+    fn what_does_nothing_outside_of_tests_is_left_alone() {
+        for condition in ["test", "any(test, feature = \"sim\")", "all(unix, any(feature = \"sim\", test))"] {
+            assert!(found(&format!("#[cfg({condition})]\nfn f() -> bool {{ g(); 1 < 2 }}")).is_empty(), "{condition}");
+        }
+        assert_eq!(found("#[cfg(not(test))]\nfn f() { g(); }").len(), 2);
+        assert_eq!(
+            found("#[cfg(any(unix, windows))]\nfn f() -> bool { true }"),
+            ["returns `false` at once", "`false` for `true`"]
+        );
+        assert_eq!(found("fn f() { world.crash(\"here\"); g(); }"), ["returns `` at once", "without `g();`"]);
+        assert!(found("impl World { fn may_panic(&self) { g(); } }").is_empty());
     }
 
     #[test]

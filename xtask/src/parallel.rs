@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Returns the number of processors.
-pub(super) fn processors() -> usize {
+pub(crate) fn processors() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
@@ -13,7 +13,7 @@ pub(super) fn processors() -> usize {
 ///
 /// # Errors
 /// The first error of a thread; no other item is begun after it.
-pub(super) fn each<T: Sync, R: Send>(
+pub(crate) fn each<T: Sync, R: Send>(
     threads: usize,
     items: &[T],
     work: impl Fn(usize, &T) -> anyhow::Result<R> + Sync,
