@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
-use switchboard_protocol::verb::{Verb, table};
+use switchboard_protocol::verb::{Verb, generated_table};
 
 use self::typescript::Module;
 use crate::command::{command, output};
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 /// # Errors
 /// When one can't be written, or is out of date.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    let verbs = serde_json::to_string_pretty(&table()).context("the table of verbs")? + "\n";
+    let verbs = serde_json::to_string_pretty(&generated_table()).context("the table of verbs")? + "\n";
     let events = serde_json::to_string_pretty(&events()).context("the events")? + "\n";
     let answers = serde_json::to_string_pretty(&switchboard_protocol::answer::schemas()).context("the answers")? + "\n";
     let mut files = vec![(VERBS, verbs), (EVENTS, events), (ANSWERS, answers), (TYPES, types()?)];

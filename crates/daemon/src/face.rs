@@ -101,7 +101,7 @@ pub trait Invoke: Send + Sync + 'static {
 
     /// Returns the row of a verb or tool; `None` for an unknown name.
     fn row(&self, verb: &str) -> Option<Arc<Row>> {
-        ROWS.get(verb).cloned()
+        row_of(verb)
     }
 
     /// Returns the daemon's health. Anybody on this machine may read it, so it holds no secret and no text of an agent.
@@ -116,6 +116,11 @@ pub trait Invoke: Send + Sync + 'static {
 /// Rows of all verbs, by name.
 static ROWS: LazyLock<BTreeMap<String, Arc<Row>>> =
     LazyLock::new(|| table().into_iter().map(|row| (row.name.to_string(), Arc::new(row))).collect());
+
+/// Returns the row of a verb, if there is one of this name.
+pub(crate) fn row_of(verb: &str) -> Option<Arc<Row>> {
+    ROWS.get(verb).cloned()
+}
 
 /// Builds the failure for an unknown verb, with similar names.
 #[must_use]

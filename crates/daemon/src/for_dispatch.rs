@@ -15,7 +15,6 @@ use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
 use switchboard_protocol::run::HeldBy;
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::verb::table;
 use switchboard_store::{Guard, Store};
 
 use crate::verbs::worker_caller;
@@ -87,7 +86,7 @@ impl switchboard_dispatch::WorkerMail for Mail {
 
 impl WorkerRules for Rules {
     fn may(&self, worker: &WorkerIdentity, verb: &str, args: &Value) -> Result<(), Failure> {
-        let row = table().into_iter().find(|row| row.name == verb);
+        let row = crate::face::row_of(verb);
         let row = row.ok_or_else(|| Failure::new("request.unknown-verb", format!("there is no verb {verb}")))?;
         let caller = worker_caller(worker.clone());
         let decision = self.policy.decide(&Input::new(&row, &caller, args, None, self.store.now()));

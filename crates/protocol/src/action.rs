@@ -1,11 +1,11 @@
 //! Requests of a worker to its project, made by calling a verb or at the end of its answer. A request by itself changes nothing.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Failure;
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 use crate::text::cut;
 
 /// Maximum length of a note or description, in bytes.

@@ -6,7 +6,7 @@ use crate::id::{AgentName, Digest};
 use crate::time::Millis;
 
 /// Kind of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     /// An agent in a terminal.
@@ -33,7 +33,7 @@ impl AgentKind {
 }
 
 /// An agent as it is listed in the roster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Agent {
     /// Name of the agent.
     pub name: AgentName,
@@ -85,7 +85,7 @@ pub struct Agent {
 }
 
 /// A process of the machine, identified so that a later process with the same pid differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Process {
     /// Process id.
     pub pid: u32,
@@ -116,7 +116,7 @@ impl Process {
 }
 
 /// Events about agents.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// An agent registered, for the first time or again.
@@ -140,7 +140,7 @@ pub enum AgentEvent {
 }
 
 /// Data of a registration; fields that are left out keep their value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Registered {
     /// Name of the agent as written.
     pub name: AgentName,

@@ -4,11 +4,11 @@
 
 mod control;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentName, RunId, WorkerId};
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 
 pub use crate::id::COORDINATOR;
 pub use control::{Control, ControlReply, UnitStatus};

@@ -248,7 +248,7 @@ pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 }
 
 /// A failure as every face shows it: `{code, what, where, hint, cause[]}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema, thiserror::Error)]
 #[error("{what} [{code}]")]
 pub struct Failure {
     /// A code of [`TABLE`].

@@ -16,7 +16,7 @@ use crate::time::Millis;
 pub type Lsn = u64;
 
 /// Where to start reading.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(untagged)]
 pub enum ReadFrom {
     /// After the event with this number, whatever it is.
@@ -104,7 +104,7 @@ impl NewEvent {
 }
 
 /// An event as the log holds it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Event {
     /// Position in the log.
     pub lsn: Lsn,

@@ -6,7 +6,6 @@ mod retrospective;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,6 +16,7 @@ pub use detail::{
 pub use retrospective::{Approach, Directive, ErrorClass, Retrospective, TaskComplexity};
 
 use crate::plan::SchemaVersion;
+use crate::schema::JsonSchema;
 
 /// Maximum size of `evidence.json`, in bytes.
 pub const MAX_BUNDLE_BYTES: usize = 500 * 1024;

@@ -8,7 +8,7 @@ use crate::time::Millis;
 
 /// Events about message files. The subject is `message-file/ID`, or `message-file/unnamed` and `message-file/nonces` where the message is
 /// unknown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum FileEvent {
     /// A file is being read: its message is sent next. The body holds the fields that are passed on.
@@ -92,7 +92,7 @@ pub enum FileEvent {
 }
 
 /// Reason why a file is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gone {
     /// The recipient took it.

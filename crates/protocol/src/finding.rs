@@ -8,8 +8,9 @@ mod command;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use schemars::JsonSchema;
 
 pub use command::{CheckCommand, CommandKind, CommandRun, TestTotals};
 

@@ -35,7 +35,7 @@ pub const TASK_FILE: &str = "task.md";
 pub const ABANDONED_FILE: &str = "abandoned";
 
 /// One report of a shim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Frame {
     /// [`FRAME_VERSION`] of the shim.
     pub v: u16,
@@ -52,7 +52,7 @@ pub struct Frame {
 }
 
 /// One option that the agent offers as an answer to its own question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct PermissionOption {
     /// The agent's id of the option, to be sent back.
     pub id: String,
@@ -63,7 +63,7 @@ pub struct PermissionOption {
 }
 
 /// A command of the daemon to a shim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ShimCommand {
     /// All frames up to and including this one are in the log.
@@ -109,7 +109,7 @@ pub enum ShimCommand {
 }
 
 /// A sign of life that a shim writes between its frames while the daemon asks for it ([`ShimCommand::Beat`]). It is neither spooled nor acked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Beat {
     /// Number within the connection, from 1.
     pub beat: u64,
@@ -196,7 +196,7 @@ pub struct McpCommand {
 }
 
 /// The driver and the program it drives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "driver", rename_all = "snake_case")]
 pub enum DriverSpec {
     /// An agent that speaks the Agent Client Protocol, version 1, on its standard input and output.

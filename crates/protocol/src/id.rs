@@ -254,13 +254,12 @@ impl Digest {
     #[must_use]
     pub fn hex(&self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-        let mut text = String::with_capacity(2 * self.0.len());
-        for byte in self.0 {
-            text.push(digit(byte >> 4));
-            text.push(digit(byte & 15));
+        let digit = |half: u8| DIGITS[usize::from(half)];
+        let mut text = vec![0; 2 * self.0.len()];
+        for (digits, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            (digits[0], digits[1]) = (digit(byte >> 4), digit(byte & 15));
         }
-        text
+        String::from_utf8(text).expect("hex digits are ASCII")
     }
 
     /// Reads 64 hex digits, with or without the `sha256:` prefix.

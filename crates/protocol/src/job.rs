@@ -1,11 +1,11 @@
 //! Jobs: work that is requested without a plan; and two properties of a run that neither its plan nor its isolation defines: how its workers work
 //! together, and whether they have mail.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::plan::TaskResult;
+use crate::schema::JsonSchema;
 
 /// How the workers of a run work together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

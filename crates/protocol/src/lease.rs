@@ -14,7 +14,7 @@ pub const MAX_TTL_S: u64 = 24 * 60 * 60;
 crate::id!(LeaseId, "lease", "One lease.");
 
 /// What a lease claims.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
     /// Files: paths and globs relative to the repository's root; a folder stands for all it contains.
@@ -26,7 +26,7 @@ pub enum Resource {
 }
 
 /// Which other claims a claim is compatible with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// With no other claim; for writing.
@@ -54,7 +54,7 @@ impl Mode {
 }
 
 /// A lease as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Lease {
     /// Id of the lease.
     pub id: LeaseId,
@@ -76,7 +76,7 @@ pub struct Lease {
 }
 
 /// Reason why a lease ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// Its holder returned it, or a person revoked it.
@@ -91,7 +91,7 @@ pub enum Ending {
 ///
 /// `at` is the time of the leases' own clock in milliseconds: it stands still while no daemon runs, and a change of the time of day
 /// does not affect it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum LeaseEvent {
     /// A lease was granted; the event's lsn is its token.

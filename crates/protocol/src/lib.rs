@@ -29,6 +29,7 @@ pub mod plan;
 pub mod record;
 pub mod role;
 pub mod run;
+pub mod schema;
 pub mod secret;
 pub mod signal;
 pub mod spool;

@@ -21,7 +21,7 @@ pub const CONTROL_RESERVE: i64 = 64;
 pub const MAX_METADATA_BYTES: usize = 64 * 1024;
 
 /// Purpose of a message; the five words of the file protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Assigns work.
@@ -60,7 +60,7 @@ impl Action {
 }
 
 /// Kind of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
     /// Steers work (`pause`, `stop` …): goes before all other lanes and has its own reserve. Only a person or Switchboard itself can send it.
@@ -97,7 +97,7 @@ impl MessageKind {
 }
 
 /// Priority of a message; each has its own lane, in order of sending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// Delivered before the others.
@@ -124,7 +124,7 @@ pub const fn lane(kind: MessageKind, priority: Priority) -> u8 {
 }
 
 /// How close a message has come to its recipient's attention; the state only moves forward.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
     /// The store has the message.
@@ -140,7 +140,7 @@ pub enum DeliveryState {
 }
 
 /// State of a message in its recipient's queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueState {
     /// The message waits.
@@ -180,7 +180,7 @@ impl QueueState {
 }
 
 /// A message as its recipient reads it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Message {
     /// Id of the message.
     pub id: MessageId,
@@ -255,7 +255,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// Optional properties of a message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(default)]
 pub struct Terms {
     /// Kind of the message.
@@ -299,7 +299,7 @@ pub struct Terms {
 
 /// Events about messages. The subject of `message_sent` is `inbox/RECIPIENT`, so that its revision numbers the inbox without gaps; the
 /// subject of all others is `message/ID`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum MessageEvent {
     /// The store accepted a message; the body is the payload.

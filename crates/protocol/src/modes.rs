@@ -5,7 +5,6 @@ mod fact;
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use event::{AnswerFacts, Choice, FailedTask, ModeEvent, PersonAnswer, PhaseOutcome};
@@ -14,6 +13,7 @@ pub use fact::{MAX_NOW, ModeFact, PartWork};
 use crate::id::{AgentName, Digest};
 use crate::role::RoleName;
 use crate::run::TeamLimits;
+use crate::schema::JsonSchema;
 
 /// Highest phase number, as in a retrospective (1 to 99).
 pub const MAX_PHASE: u64 = 99;

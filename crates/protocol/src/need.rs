@@ -7,7 +7,7 @@ use crate::id::{AgentName, Digest, MessageId, NeedId, RunId, WorkerId};
 use crate::time::Millis;
 
 /// A question to a person, open or closed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Need {
     /// Id of the question.
     pub id: NeedId,
@@ -46,7 +46,7 @@ pub struct Need {
 }
 
 /// Kind of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
     /// A worker asks for permission.
@@ -69,7 +69,7 @@ pub enum NeedKind {
 }
 
 /// A call that is held.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct HeldCall {
     /// Name of the verb.
     pub verb: String,
@@ -78,7 +78,7 @@ pub struct HeldCall {
 }
 
 /// What a question is about, as recorded in its event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(untagged)]
 pub enum NeedAbout {
     /// A worker asks for permission.
@@ -136,7 +136,7 @@ pub enum NeedAbout {
 }
 
 /// Events about questions. Dead letters and held message files have their own events.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum NeedEvent {
     /// A person was asked; the body is the detail.

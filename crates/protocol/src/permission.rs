@@ -1,7 +1,8 @@
 //! Permissions: what an agent may do without asking a person.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use schemars::JsonSchema;
 
 /// What an agent may do without asking a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use crate::event::Lsn;
 use crate::id::Digest;
 
 /// Events about the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum RecordEvent {
     /// The head of the log was signed.

@@ -8,7 +8,6 @@ mod name;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::name::RoleName;
@@ -16,6 +15,7 @@ pub use self::name::RoleName;
 use crate::error::{Failure, near_matches};
 use crate::id::fold;
 use crate::run::way::RoleId;
+use crate::schema::JsonSchema;
 use crate::text::cut;
 
 /// Maximum number of fallback models of a role: as many as `fallback_models` of an opencode-swarm configuration may hold.

@@ -16,11 +16,11 @@ mod setup;
 mod timeout;
 pub mod way;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{NeedId, WorkerId};
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 use way::StepId;
 
 pub use auto::{AutoTurn, AutoTurnKind, MAX_AUTO_TURNS};

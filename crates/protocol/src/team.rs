@@ -21,7 +21,7 @@ impl TeamName {
 }
 
 /// A team as it is listed in the roster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 pub struct Team {
     /// Name of the team.
     pub name: TeamName,
@@ -38,7 +38,7 @@ pub struct Team {
 }
 
 /// Events about teams. Each member that comes or goes has its own event, so that facts stay small.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum TeamEvent {
     /// A team was created or changed.

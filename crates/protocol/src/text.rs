@@ -18,6 +18,21 @@ pub fn cut_lines(text: &str, bytes: usize) -> String {
     cut_with(text, bytes, |c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c })
 }
 
+/// Joins names by commas, the first `most` of them, and adds the number of the others: `a, b and 3 more`.
+#[must_use]
+pub fn listed(names: impl IntoIterator<Item = impl AsRef<str>>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let mut text = String::new();
+    for (at, name) in names.by_ref().take(most).enumerate() {
+        if at > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(name.as_ref());
+    }
+    let left = names.count();
+    if left > 0 { format!("{text} and {left} more") } else { text }
+}
+
 fn cut_with(text: &str, bytes: usize, shown: impl Fn(char) -> char) -> String {
     let mut out = String::new();
     for c in unstyled(text).chars() {
@@ -122,6 +137,13 @@ fn sequence(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_listed_up_to_a_number_and_the_others_are_counted() {
+        let listed = |count: usize| listed(["a", "b", "c"].into_iter().take(count), 2);
+
+        assert_eq!([0, 1, 2, 3].map(listed), ["", "a", "a, b", "a, b and 1 more"]);
+    }
 
     #[test]
     fn a_long_text_keeps_its_ends_and_says_what_is_left_out() {

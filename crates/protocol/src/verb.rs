@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 pub mod agent;
@@ -17,6 +16,7 @@ pub mod lease;
 pub mod need;
 pub mod queue;
 pub mod run;
+mod schemas;
 pub mod search;
 pub mod step;
 pub mod subagent;
@@ -51,89 +51,25 @@ impl Row {
     /// Returns the row of a verb.
     #[must_use]
     pub fn of<V: Verb>() -> Self {
+        Self::with::<V>(schemas::of(V::NAME))
+    }
+
+    /// Returns the row of a verb, with schemas generated from its types instead of those of the file.
+    #[cfg(feature = "schemas")]
+    #[must_use]
+    pub fn generated<V: Verb>() -> Self {
+        Self::with::<V>(schemas::generate::of::<V>())
+    }
+
+    fn with<V: Verb>(schemas: schemas::Schemas) -> Self {
         Self {
             name: Cow::Borrowed(V::NAME),
             about: Cow::Borrowed(V::ABOUT),
             effect: V::ACCESS,
             class: V::CLASS,
             profile: V::PROFILE,
-            request: schema::<V::Request>(),
-            reply: schema::<V::Reply>(),
-        }
-    }
-}
-
-fn schema<T: JsonSchema>() -> serde_json::Value {
-    let mut settings = schemars::generate::SchemaSettings::draft2020_12();
-    settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
-    if let Some(object) = value.as_object_mut() {
-        object.remove("title");
-        // The row already has the verb's description.
-        object.remove("description");
-    }
-    compact(&mut value);
-    value
-}
-
-/// Shrinks a schema, because agents pay for every byte: optional fields are left out rather than null, lists of words become an `enum`, and
-/// the widths of numbers are removed.
-fn compact(value: &mut serde_json::Value) {
-    use serde_json::Value;
-    if let Value::Array(items) = value {
-        items.iter_mut().for_each(compact);
-    }
-    let Value::Object(schema) = value else { return };
-    for (key, part) in schema.iter_mut() {
-        // The keys of `properties` are field names, not keywords of the schema.
-        if key == "properties"
-            && let Value::Object(fields) = part
-        {
-            fields.values_mut().for_each(compact);
-        } else {
-            compact(part);
-        }
-    }
-    let is_number = schema.get("type").is_some_and(|kind| kind.is_string() || kind.is_array());
-    if is_number {
-        for clutter in ["format", "minimum", "maximum"] {
-            schema.remove(clutter);
-        }
-    }
-    schema.remove("default");
-    if let Some(Value::Object(items)) = schema.get_mut("items") {
-        // The field's description covers its items.
-        items.remove("description");
-    }
-    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
-        kinds.retain(|kind| kind != "null");
-        if let [only] = kinds.as_slice() {
-            let only = only.clone();
-            schema.insert("type".to_owned(), only);
-        }
-    }
-    if let Some(Value::Array(words)) = schema.get_mut("enum") {
-        words.retain(|word| !word.is_null());
-    }
-    for choice in ["oneOf", "anyOf"] {
-        let Some(Value::Array(options)) = schema.get_mut(choice) else { continue };
-        options.retain(|option| option["type"] != "null");
-        let words: Option<Vec<Value>> = options.iter().map(|option| option.get("const").cloned()).collect();
-        match (words, options.as_slice()) {
-            (Some(words), _) => {
-                schema.remove(choice);
-                schema.insert("enum".to_owned(), Value::Array(words));
-            }
-            (None, [Value::Object(only)]) => {
-                let mut only = only.clone();
-                schema.remove(choice);
-                if schema.contains_key("description") {
-                    only.remove("description");
-                }
-                schema.extend(only);
-            }
-            (None, _) => {}
+            request: schemas.request,
+            reply: schemas.reply,
         }
     }
 }
@@ -230,7 +166,20 @@ pub fn table() -> Vec<Row> {
     macro_rules! rows {
         ($($verb:path)*) => { vec![$(Row::of::<$verb>()),*] };
     }
-    let mut rows = for_each_verb!(rows);
+    by_name(for_each_verb!(rows))
+}
+
+/// Returns the rows of all verbs, by name, with schemas generated from the types: the content of the file.
+#[cfg(feature = "schemas")]
+#[must_use]
+pub fn generated_table() -> Vec<Row> {
+    macro_rules! rows {
+        ($($verb:path)*) => { vec![$(Row::generated::<$verb>()),*] };
+    }
+    by_name(for_each_verb!(rows))
+}
+
+fn by_name(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     rows
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::action::WorkerAction;
@@ -12,6 +11,7 @@ use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
 use crate::isolation::Isolation;
 use crate::plan::TaskId;
 use crate::run::way::{RoleId, StepId};
+use crate::schema::JsonSchema;
 use crate::text::cut;
 
 /// Stop reason of a turn that was cancelled at the worker's soft limit, so that the next turn tells the agent to finish.

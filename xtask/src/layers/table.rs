@@ -11,7 +11,8 @@ pub(super) struct Row {
 }
 
 const ROWS: &[Row] = &[
-    Row { name: "protocol", level: 0, may: &[] },
+    Row { name: "schema-off", level: 0, may: &[] },
+    Row { name: "protocol", level: 0, may: &["schema-off"] },
     Row { name: "process", level: 1, may: &["protocol"] },
     Row { name: "store", level: 1, may: &["protocol", "process"] },
     Row { name: "policy", level: 1, may: &["protocol"] },

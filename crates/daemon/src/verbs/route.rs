@@ -102,22 +102,25 @@ const MEANT: [(&str, &str); 6] = [
 /// Reads the arguments of a verb.
 pub(super) fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
     let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
-    serde_path_to_error::deserialize(args).map_err(|error| {
-        let message = wrong_type::in_words_of_json(&error.inner().to_string());
-        let path = Some(error.path().to_string()).filter(|path| !path.starts_with(['.', '?']));
-        let path = path.filter(|path| !message.starts_with(&format!("unknown field `{path}`")));
-        let field = path.map(|path| format!("`{path}`: ")).unwrap_or_default();
-        // serde names the unknown field first, then the known ones.
-        let mut quoted = message.split('`').skip(1).step_by(2);
-        let unknown = quoted.next().unwrap_or_default();
-        let known: Vec<_> = quoted.collect();
-        let meant =
-            MEANT.iter().find(|(word, field)| *word == unknown && known.contains(field)).map(|(_, field)| *field);
-        let near = meant.or_else(|| near_matches(unknown, known).first().copied());
-        let near = near.map(|near| format!("did you mean `{near}`? "));
-        let failure = Failure::new("request.bad-args", format!("{}: {field}{message}", V::NAME));
-        failure.hint(format!("{}switchboard call {} --help", near.unwrap_or_default(), V::NAME))
-    })
+    serde_path_to_error::deserialize(args)
+        .map_err(|error| refused(V::NAME, &error.inner().to_string(), &error.path().to_string()))
+}
+
+/// Builds the refusal of arguments from serde's error and the path of the wrong one.
+fn refused(verb: &str, error: &str, path: &str) -> Failure {
+    let message = wrong_type::in_words_of_json(error);
+    let path = Some(path).filter(|path| !path.starts_with(['.', '?']));
+    let path = path.filter(|path| !message.starts_with(&format!("unknown field `{path}`")));
+    let field = path.map(|path| format!("`{path}`: ")).unwrap_or_default();
+    // serde names the unknown field first, then the known ones.
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted.next().unwrap_or_default();
+    let known: Vec<_> = quoted.collect();
+    let meant = MEANT.iter().find(|(word, field)| *word == unknown && known.contains(field)).map(|(_, field)| *field);
+    let near = meant.or_else(|| near_matches(unknown, known).first().copied());
+    let near = near.map(|near| format!("did you mean `{near}`? "));
+    let failure = Failure::new("request.bad-args", format!("{verb}: {field}{message}"));
+    failure.hint(format!("{}switchboard call {verb} --help", near.unwrap_or_default()))
 }
 
 // === impl Found ===

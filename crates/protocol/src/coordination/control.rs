@@ -1,11 +1,11 @@
 //! Control messages: requests in a message to the coordinator, or to the address of a worker.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Failure, near_matches};
 use crate::id::{RunId, WorkerId};
+use crate::schema::JsonSchema;
 
 /// A request to the coordinator. `unit` is `RUN`, `RUN/TASK`, or `TASK` of the newest run; the address of a worker already names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! The evidence type `retrospective`: lessons of a phase.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use schemars::JsonSchema;
 
 /// Retrospective of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

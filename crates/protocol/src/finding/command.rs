@@ -1,9 +1,9 @@
 //! Commands that checks run, and their results.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CheckName;
+use schemars::JsonSchema;
 
 /// Kind of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

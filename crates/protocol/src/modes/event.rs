@@ -1,12 +1,12 @@
 //! Events in the modes of a run. Facts are small: texts are in bodies, and the facts hold their digests.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{PlanFacts, Proceed, Setup};
 use crate::answer::{AnswerKind, DecisionKind, PlanVerdict, VerifierVerdict};
 use crate::id::{AgentName, Digest};
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 
 /// Maximum length of a reason in an event's facts, in bytes: it fits beside the event's other fields.
 const MAX_WHY_BYTES: usize = 400;

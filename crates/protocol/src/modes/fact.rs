@@ -1,11 +1,11 @@
 //! The record of a run's modes: events with the subject `modes/RUN`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Mode, ModeEvent};
 use crate::id::RunId;
 use crate::run::RunOutcome;
+use crate::schema::JsonSchema;
 
 /// Maximum length, in bytes, of the description of what a run waits for: it fits beside the longest event.
 pub const MAX_NOW: usize = 96;

@@ -1,7 +1,8 @@
 //! The turns of the loop that runs a plan unit by unit (`switchboard run --auto`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::schema::JsonSchema;
 
 /// Maximum number of turns of a loop.
 pub const MAX_AUTO_TURNS: u32 = 500;

@@ -1,8 +1,8 @@
 //! Budgets of runs, and reasons for pauses.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 
 /// Percentages of the ceiling at which a run reports once how much is spent.
@@ -143,7 +143,7 @@ impl Ceiling {
 }
 
 /// What happens when a run's ceiling is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtCeiling {
     /// It is reported, and the run continues.

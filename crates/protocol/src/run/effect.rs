@@ -1,6 +1,5 @@
 //! Effects: what has to be done next in a run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::held::HeldBy;
@@ -9,6 +8,7 @@ use super::{Refusal, RunOutcome};
 use crate::answer::AnswerKind;
 use crate::id::{AgentName, Digest, NeedId, WorkerId};
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 
 /// State that a worker starts from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -283,12 +283,61 @@ pub enum Effect {
 /// Key of an effect; two effects with the same key are the same piece of work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectKey {
-    kind: u8,
+    kind: Kind,
     task: Option<TaskId>,
     attempt: u32,
     /// Id of the worker or the question.
     of: Option<String>,
 }
+
+/// Variant of the [`Effect`] that a key is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    StartWorker,
+    Capture,
+    RunChecks,
+    Merge,
+    StopWorker,
+    Finish,
+    RunCommand,
+    AwaitLease,
+    AwaitAnswer,
+    WithdrawQuestion,
+    AskPerson,
+    TakeAnswer,
+    RebaseTree,
+    FixLint,
+}
+
+// === impl EffectKey ===
+
+impl EffectKey {
+    /// Returns the key of the gates on an attempt ([`Effect::RunChecks`]).
+    #[must_use]
+    pub fn of_checks(task: &TaskId, attempt: u32) -> Self {
+        Self { kind: Kind::RunChecks, task: Some(task.clone()), attempt, of: None }
+    }
+
+    /// Returns the task if the effect starts its worker ([`Effect::StartWorker`]).
+    #[must_use]
+    pub fn started(&self) -> Option<&TaskId> {
+        self.task.as_ref().filter(|_| self.kind == Kind::StartWorker)
+    }
+
+    /// Returns the task if the effect rebases the tree of its worker ([`Effect::RebaseTree`]).
+    #[must_use]
+    pub fn rebased(&self) -> Option<&TaskId> {
+        self.task.as_ref().filter(|_| self.kind == Kind::RebaseTree)
+    }
+
+    /// Returns true if no other merge may be under way beside the effect: a merge, or a command that runs on the branch.
+    #[must_use]
+    pub fn is_merge(&self) -> bool {
+        matches!(self.kind, Kind::Merge | Kind::RunCommand)
+    }
+}
+
+// === impl Effect ===
 
 impl Effect {
     /// Returns the task of the effect, with the attempt if there is one.
@@ -322,22 +371,26 @@ impl Effect {
             of: of.map(str::to_owned),
         };
         match self {
-            Self::StartWorker { task, starts, .. } => key(0, Some(task), *starts, None),
+            Self::StartWorker { task, starts, .. } => key(Kind::StartWorker, Some(task), *starts, None),
             Self::Capture { task, attempt, worker, carried: _, may_keep: _ } => {
-                key(1, Some(task), *attempt, Some(worker.as_str()))
+                key(Kind::Capture, Some(task), *attempt, Some(worker.as_str()))
             }
-            Self::TakeAnswer { task, attempt, worker, .. } => key(11, Some(task), *attempt, Some(worker.as_str())),
-            Self::RunChecks { task, attempt, .. } => key(2, Some(task), *attempt, None),
-            Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),
-            Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),
-            Self::AwaitLease { task, attempt, .. } => key(7, Some(task), *attempt, None),
-            Self::AskPerson { task, attempt, input, .. } => key(10, Some(task), *attempt, Some(&input.to_string())),
-            Self::AwaitAnswer { task, need } => key(8, Some(task), 0, Some(need.as_str())),
-            Self::WithdrawQuestion { task, need } => key(9, Some(task), 0, Some(need.as_str())),
-            Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker.as_str())),
-            Self::RebaseTree { task, worker } => key(12, Some(task), 0, Some(worker.as_str())),
-            Self::FixLint { task, attempt, .. } => key(13, Some(task), *attempt, None),
-            Self::Finish { .. } => key(5, None, 0, None),
+            Self::TakeAnswer { task, attempt, worker, .. } => {
+                key(Kind::TakeAnswer, Some(task), *attempt, Some(worker.as_str()))
+            }
+            Self::RunChecks { task, attempt, .. } => EffectKey::of_checks(task, *attempt),
+            Self::RunCommand { task, attempt, .. } => key(Kind::RunCommand, Some(task), *attempt, None),
+            Self::Merge { task, attempt, .. } => key(Kind::Merge, Some(task), *attempt, None),
+            Self::AwaitLease { task, attempt, .. } => key(Kind::AwaitLease, Some(task), *attempt, None),
+            Self::AskPerson { task, attempt, input, .. } => {
+                key(Kind::AskPerson, Some(task), *attempt, Some(&input.to_string()))
+            }
+            Self::AwaitAnswer { task, need } => key(Kind::AwaitAnswer, Some(task), 0, Some(need.as_str())),
+            Self::WithdrawQuestion { task, need } => key(Kind::WithdrawQuestion, Some(task), 0, Some(need.as_str())),
+            Self::StopWorker { task, worker, .. } => key(Kind::StopWorker, Some(task), 0, Some(worker.as_str())),
+            Self::RebaseTree { task, worker } => key(Kind::RebaseTree, Some(task), 0, Some(worker.as_str())),
+            Self::FixLint { task, attempt, .. } => key(Kind::FixLint, Some(task), *attempt, None),
+            Self::Finish { .. } => key(Kind::Finish, None, 0, None),
         }
     }
 }

@@ -3,7 +3,6 @@
 mod about;
 mod fitted;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Budget, BudgetScope, PauseCause, TaskPauseCause};
@@ -14,6 +13,7 @@ use crate::id::{AgentName, Digest, NeedId, RunId, WorkerId};
 use crate::isolation::Isolation;
 use crate::job::Coordination;
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 
 pub use self::fitted::TEXT_BUDGET;
 

@@ -1,9 +1,9 @@
 //! The lease that delays the merge of a change that no gate refuses.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::AgentName;
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 
 /// The lease of another agent that a merge waits for.

@@ -1,6 +1,5 @@
 //! Limits of failures in a team's run: one table, each row a setting.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LoopLimits, MAX_ANSWERS, MAX_ATTEMPTS, MAX_CRITIC_CYCLES, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
@@ -19,7 +18,7 @@ const TEXT_TURNS: u32 = 5;
 
 /// Limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the `.swarm/`
 /// format, so that settings carry over. The maxima bound what one task can cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeamLimits {
     /// Maximum number of refused changes of a task before a person decides, if neither its plan nor its agent sets it: 1 to 20. Default: 5.

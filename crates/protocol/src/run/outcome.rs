@@ -1,7 +1,8 @@
 //! Outcomes of turns, steps and runs.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::schema::JsonSchema;
 
 /// Outcome of an agent's turn as the agent reports it; the tree and the gates decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! Preview of a run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 
 /// Preview of a run of a plan, for `--dry-run`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

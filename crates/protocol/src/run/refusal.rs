@@ -1,9 +1,9 @@
 //! Refusals of attempts.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::way::StepId;
+use crate::schema::JsonSchema;
 
 /// Refusal of an attempt, which is passed to the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

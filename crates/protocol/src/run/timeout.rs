@@ -1,7 +1,8 @@
 //! Time limits of attempts.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::schema::JsonSchema;
 
 /// Time limits of each attempt of a run, in milliseconds from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verdict;
@@ -11,6 +10,7 @@ use crate::answer::AnswerKind;
 use crate::id;
 use crate::id::Digest;
 use crate::plan::{Plan, RetryFrom, Task, TaskId};
+use crate::schema::JsonSchema;
 
 id!(StepId, "", "The name of a step, unique in its way: `work`, `secretscan`, `merge`.");
 id!(GateId, "", "The name of a gate: `syntax_check`, `test_runner`.");

@@ -1,11 +1,11 @@
 //! Verbs about agents.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::agent::{Agent, AgentKind};
 use crate::id::AgentName;
+use crate::schema::JsonSchema;
 use crate::team::Team;
 
 /// Joins the team under a name, or updates the entry; fields that are left out keep their value.

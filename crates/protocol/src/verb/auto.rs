@@ -1,6 +1,5 @@
 //! The verb that decides the next action of a loop that runs a plan unit by unit.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
@@ -8,6 +7,7 @@ use crate::id::RunId;
 use crate::plan::TaskId;
 use crate::run::AutoTurn;
 use crate::run::way::UnitId;
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 
 /// The plan of the loop.

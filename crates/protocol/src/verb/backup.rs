@@ -1,10 +1,10 @@
 //! The verb that copies the store while the daemon runs.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::id::Digest;
+use crate::schema::JsonSchema;
 
 /// Target of the backup.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

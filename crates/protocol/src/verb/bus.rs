@@ -1,12 +1,12 @@
 //! Verbs about mail.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::coordination::ControlReply;
 use crate::id::{AgentName, MessageId};
 use crate::message::{Action, DeliveryState, Message, MessageKind, Priority, QueueState};
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 
 /// A message to one agent or person.

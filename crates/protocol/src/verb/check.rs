@@ -8,7 +8,6 @@ mod evidence;
 mod files;
 mod words;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,6 +27,7 @@ use super::verb;
 use crate::error::Failure;
 use crate::evidence::{FileSyntax, PlaceholderFinding};
 use crate::finding::{CheckFailure, CheckVerdict, SkippedFile};
+use crate::schema::JsonSchema;
 
 /// Which of the named files to check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

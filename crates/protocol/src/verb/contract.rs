@@ -1,8 +1,9 @@
 //! The contract of a verb: its name, request and reply, and what it does to the log.
 
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::schema::JsonSchema;
 
 /// What a verb does to the log, and so when its reply is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,5 @@
 //! Verbs about the architect's seat of a run led by a team: the agent in the seat leads the run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,6 +10,7 @@ use crate::modes::Mode;
 use crate::plan::{TaskId, TaskStatus};
 use crate::run::Budget;
 use crate::run::way::RoleId;
+use crate::schema::JsonSchema;
 
 /// Default lease of a seat without a call of its holder, in milliseconds: a quarter of an hour.
 pub const LEASE_MS: u64 = 15 * 60_000;

@@ -1,11 +1,11 @@
 //! Verbs about leases: files that are reserved for one agent for a limited time.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::id::AgentName;
 use crate::lease::{Lease, LeaseId, Mode};
+use crate::schema::JsonSchema;
 
 /// Files to reserve.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

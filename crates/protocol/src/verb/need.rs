@@ -1,11 +1,11 @@
 //! Verbs about questions to a person.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::id::NeedId;
 use crate::need::Need;
+use crate::schema::JsonSchema;
 
 /// Questions to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

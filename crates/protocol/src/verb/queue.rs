@@ -1,12 +1,12 @@
 //! Verbs about a recipient's queue: deliveries held until they are acknowledged, requests, broadcasts, and the feed of events.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bus::{Metadata, SendOptions};
 use super::verb;
 use crate::id::{AgentName, MessageId};
 use crate::message::{Action, DeliveryState, Message, Priority, QueueState};
+use crate::schema::JsonSchema;
 use crate::team::TeamName;
 use crate::time::Millis;
 

@@ -12,7 +12,6 @@ pub use control::*;
 pub use merge::*;
 pub use output::*;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
@@ -27,6 +26,7 @@ use crate::run::{
     AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, TeamLimits, Wait,
     WorkerTimeout,
 };
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 use crate::worker::PauseState;
 

@@ -1,11 +1,11 @@
 //! The verb that searches messages for words.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::id::{AgentName, MessageId};
 use crate::message::{Action, DeliveryState};
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 
 /// Words and limits of the search.

@@ -1,6 +1,5 @@
 //! Reports and proposals of a worker about its own task, which by themselves change nothing.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,6 +7,7 @@ use super::verb;
 use crate::action::{StepState, WorkerAction};
 use crate::id::{RunId, WorkerId};
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 
 /// State of the caller's own task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

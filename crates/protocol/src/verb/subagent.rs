@@ -1,6 +1,5 @@
 //! The verb that uses other agents as a tool: a job, its results, and a follow-up.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
@@ -9,6 +8,7 @@ use crate::id::{AgentName, RunId, WorkerId};
 use crate::isolation::Isolation;
 use crate::job::{JobTask, Mode};
 use crate::plan::TaskResult;
+use crate::schema::JsonSchema;
 
 /// Action on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

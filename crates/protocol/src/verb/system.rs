@@ -1,6 +1,5 @@
 //! Verbs about the daemon and its record.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,6 +7,7 @@ use super::run::RunSummary;
 use super::verb;
 use crate::event::{Event, ReadFrom};
 use crate::id::{AgentName, Digest};
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 
 /// Request without arguments.

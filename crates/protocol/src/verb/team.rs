@@ -1,10 +1,10 @@
 //! Verbs about teams.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::id::AgentName;
+use crate::schema::JsonSchema;
 use crate::team::{Team, TeamName};
 
 /// The new state of a team.

@@ -1,11 +1,11 @@
 //! The verb that shows the timeline of a run: events with their duration, cost and cause.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
 use crate::id::{RunId, WorkerId};
 use crate::plan::TaskId;
+use crate::schema::JsonSchema;
 use crate::time::Millis;
 
 /// Maximum number of entries on one page, without those of workers' turns and questions.

@@ -1,10 +1,10 @@
 //! Verbs that find and describe tools beyond the default list.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Access, Profile, verb};
+use crate::schema::JsonSchema;
 
 /// Words of the search.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,11 +1,11 @@
 //! The batch of checks before a review.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::verb;
 use super::files::Files;
+use crate::schema::JsonSchema;
 
 /// Files to check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,12 @@
 //! Checks that run the repository's own commands.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
 use super::files::Files;
 use crate::evidence::BuildRun;
 use crate::finding::TestTotals;
+use crate::schema::JsonSchema;
 
 /// A finding about a file in a command's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

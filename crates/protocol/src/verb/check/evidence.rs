@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
 use super::words::Words;
 use crate::evidence::GateEvidence;
+use crate::schema::JsonSchema;
 
 /// The task to look up.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,5 @@
 //! Agents and roles of a run and the prices of their tokens, as the caller has resolved them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::DriverSpec;
@@ -9,6 +8,7 @@ use crate::isolation::{Isolation, Reach, Tool};
 use crate::permission::Permissions;
 use crate::role::{Rights, RoleLimits};
 use crate::run::way::RoleId;
+use crate::schema::JsonSchema;
 
 /// An agent that the caller has resolved: a name, and the program to start for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

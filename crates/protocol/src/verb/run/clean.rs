@@ -1,10 +1,10 @@
 //! The verb that removes what ended runs left behind.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
 use crate::id::RunId;
+use crate::schema::JsonSchema;
 
 /// What to remove of runs that have ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

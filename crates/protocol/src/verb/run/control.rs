@@ -1,12 +1,12 @@
 //! Verbs that stop, pause, retry and resume current runs and change their budget.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
 use super::InheritedEnv;
 use crate::id::{AgentName, MessageId, RunId};
 use crate::run::{AutoTurn, Budget};
+use crate::schema::JsonSchema;
 
 /// The run or tasks to stop.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -1,10 +1,10 @@
 //! Verbs that merge a run's branch into the user's branch, and undo that.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
 use crate::id::RunId;
+use crate::schema::JsonSchema;
 
 /// The run to merge.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,10 +1,10 @@
 //! The verb that reads the raw output of a worker's agent, in bounded parts.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
 use crate::id::{RunId, WorkerId};
+use crate::schema::JsonSchema;
 
 /// Default maximum of raw output that one call returns, in bytes.
 pub const OUTPUT_BYTES: u64 = 50 << 10;
