@@ -366,6 +366,7 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
     assert_eq!((&status["secretscan_verdict"], &status["todo_scan"]["verdict"]), (&"pass".into(), &"pass".into()));
     assert_eq!(status["gates"]["syntax_check"]["agent"], "switchboard");
     assert_eq!((&evidence["completeness"], &evidence["gaps"]), (&1.0.into(), &serde_json::json!([])), "{evidence:#}");
+    assert_eq!(evidence["requiredTypes"], serde_json::json!(["the gates of each task"]));
     let file = evidence_file(&sandbox, "1.1/evidence.json");
     let bundle: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let types: Vec<&str> =
@@ -379,6 +380,7 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
     std::fs::remove_file(&file).unwrap();
     let gaps = sandbox.call(&["evidence_check", "required_types=secretscan,syntax"]);
     assert_eq!(gaps["gaps"][0]["missing"], serde_json::json!(["secretscan", "syntax"]));
+    assert_eq!(gaps["requiredTypes"], serde_json::json!(["secretscan", "syntax"]));
     assert_eq!(gaps["completeness"], 0.0);
 }
 

@@ -17,7 +17,7 @@ pub struct Assignees {
 
 /// Assigned agents of one run: for each folded name, the number of unsettled tasks and worker names that refer to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Roster(BTreeMap<String, usize>);
+pub(crate) struct Roster(BTreeMap<Arc<str>, usize>);
 
 /// Agent that works on a task.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl Roster {
     pub(crate) fn add(&mut self, folded: &str) {
         match self.0.get_mut(folded) {
             Some(count) => *count += 1,
-            None => drop(self.0.insert(folded.to_owned(), 1)),
+            None => drop(self.0.insert(folded.into(), 1)),
         }
     }
 

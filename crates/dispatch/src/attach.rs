@@ -108,10 +108,8 @@ impl Dispatch {
 /// Checks that a shim brings the token whose digest is recorded for its worker.
 fn admit(world: &World, worker: &WorkerId, token: &str) -> Result<(), Error> {
     let row = world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
-    let digest = Digest::of(token.as_bytes()).hex();
-    let fits = row.is_some_and(|row| {
-        row.get_text("token").is_some_and(|held| secret::is_same(held.as_bytes(), digest.as_bytes()))
-    });
+    let fits =
+        row.is_some_and(|row| row.get_text("token").is_some_and(|digest| secret::has_digest(token.as_bytes(), digest)));
     if fits { Ok(()) } else { Err(Failure::new("auth.bad-token", format!("{worker} did not prove who it is")).into()) }
 }
 
@@ -135,6 +133,7 @@ async fn serve(
     let mut lines = Lines::new(MAX_FRAME_BYTES);
     loop {
         tokio::select! {
+            biased;
             command = commands.recv() => {
                 let Some(command) = command else { break };
                 if write.write_all(&line(&command)?).await.is_err() {

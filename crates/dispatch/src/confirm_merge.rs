@@ -35,6 +35,7 @@ pub(crate) async fn resolve(world: &World, run: &RunId) {
         match step(world, run).await {
             Ok(()) => return,
             Err(Error::Store(error)) if is_transient(&error) => tokio::select! {
+                biased;
                 () = world.stop.cancelled() => return,
                 () = tokio::time::sleep(backoff.next()) => {}
             },

@@ -17,6 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::assignees::Assignees;
 use crate::drive::{Driver, DriverHandle};
 use crate::engine::Engine;
+use crate::future::BoxFuture;
 use crate::handle::{self, Handle};
 use crate::lock::lock;
 use crate::port::{Others, Ports};
@@ -64,48 +65,50 @@ impl Dispatch {
     ///
     /// # Errors
     /// When the record can't be read. A single run that can't go on is logged and skipped.
-    pub async fn boot(&self) -> Result<(), Error> {
-        removal::resolve_begun(&self.world).await?;
-        let live = self.live_rows()?;
-        // Claims of all runs first, before any engine starts: an engine must not lease what belongs to a tree of
-        // another run.
-        let mut claims = Vec::new();
-        for row in &live {
-            let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
-            let of_run = history::claimed(&self.world.store, &run)?;
-            claims.extend(of_run.into_iter().map(|(task, claimed)| (run.clone(), task, claimed)));
-        }
-        self.world.restore(claims);
-        if let Err(error) = self.world.read_limits().await {
-            tracing::error!(%error, "no worker starts until the settings can be read");
-        }
-        let (led, live): (Vec<_>, Vec<_>) = live.into_iter().partition(|row| row.get_text("mode").is_some());
-        for row in &live {
-            let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
-            if let Err(error) = self.start_engine(&run) {
-                tracing::error!(%run, %error, "the run can't be taken up again");
-                self.world.troubles.failed(&run, error.into());
+    pub fn boot(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            removal::resolve_begun(&self.world).await?;
+            let live = self.live_rows()?;
+            // Claims of all runs first, before any engine starts: an engine must not lease what belongs to a tree of
+            // another run.
+            let mut claims = Vec::new();
+            for row in &live {
+                let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
+                let of_run = history::claimed(&self.world.store, &run)?;
+                claims.extend(of_run.into_iter().map(|(task, claimed)| (run.clone(), task, claimed)));
             }
-        }
-        for whole in self.stopped_with_parts(&live)? {
-            let this = self.clone();
-            tokio::spawn(async move { this.stop_parts(&whole, None).await });
-        }
-        // Drivers start after the engines, because they wait for runs that are live.
-        for row in led {
-            let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
-            if let Err(error) = self.start_driver(&run, None).await {
-                tracing::error!(%run, %error, "the run that a team leads can't be taken up again");
-                self.world.troubles.failed(&run, error.into());
+            self.world.restore(claims);
+            if let Err(error) = self.world.read_limits().await {
+                tracing::error!(%error, "no worker starts until the settings can be read");
             }
-        }
-        self.world.booted.cancel();
-        // The position is read before the runs are checked, so that an answer given meanwhile is not missed.
-        let told = self.world.store.head().lsn;
-        tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world), told));
-        // A merge into the user's branch may take minutes; only another merge has to wait for it.
-        tokio::spawn(finish_merges(Arc::clone(&self.world)));
-        Ok(())
+            let (led, live): (Vec<_>, Vec<_>) = live.into_iter().partition(|row| row.get_text("mode").is_some());
+            for row in &live {
+                let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
+                if let Err(error) = self.start_engine(&run) {
+                    tracing::error!(%run, %error, "the run can't be taken up again");
+                    self.world.troubles.failed(&run, error.into());
+                }
+            }
+            for whole in self.stopped_with_parts(&live)? {
+                let this = self.clone();
+                tokio::spawn(async move { this.stop_parts(&whole, None).await });
+            }
+            // Drivers start after the engines, because they wait for runs that are live.
+            for row in led {
+                let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
+                if let Err(error) = self.start_driver(&run, None).await {
+                    tracing::error!(%run, %error, "the run that a team leads can't be taken up again");
+                    self.world.troubles.failed(&run, error.into());
+                }
+            }
+            self.world.booted.cancel();
+            // The position is read before the runs are checked, so that an answer given meanwhile is not missed.
+            let told = self.world.store.head().lsn;
+            tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world), told));
+            // A merge into the user's branch may take minutes; only another merge has to wait for it.
+            tokio::spawn(finish_merges(Arc::clone(&self.world)));
+            Ok(())
+        })
     }
 
     fn live_rows(&self) -> Result<Vec<Row>, Error> {

@@ -27,6 +27,7 @@ mod order;
 mod part;
 mod person;
 mod phase;
+mod question;
 mod record;
 mod role_prompts;
 mod seat;
@@ -49,6 +50,8 @@ use crate::{Dispatch, Error, confirm_merge, deadline};
 pub(crate) use self::order::SeatCall;
 pub use self::order::{SeatAsk, SeatCaller};
 pub(crate) use self::part::PartOf;
+#[cfg(any(test, feature = "sim"))]
+pub(crate) use self::question::question_id;
 pub(crate) use self::setup::Setup;
 
 /// Maximum number of queued messages for a driver.

@@ -113,6 +113,7 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         Effect::AwaitLease { task, attempt, commit, base, lease } => {
             let captured = merge::Captured { task: &task, attempt, commit: &commit, base: &base };
             let done = tokio::select! {
+                biased;
                 // The next daemon waits again.
                 () = ctx.world.stop.cancelled() => Err(crate::Error::Stopping),
                 done = Box::pin(lease::wait(&ctx, captured, &lease)) => done,

@@ -46,14 +46,9 @@ pub(crate) struct Engine {
     recorded: Recorded,
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
-    /// Worker starts in progress, each with a place set aside.
-    starting: BTreeMap<EffectKey, TaskId>,
     logins: Logins,
     /// Notifies about changes of the limits over all runs.
     shared: watch::Receiver<u64>,
-    merge_under_way: Option<EffectKey>,
-    /// Rebases of workers' trees in progress. No other effect may touch those trees.
-    rebasing: BTreeMap<EffectKey, TaskId>,
     /// Workers that were told to wait, with the reason.
     paused: BTreeMap<WorkerId, Waits>,
     /// Ends all effects when the engine panics; the next engine decides again what to do.
@@ -135,11 +130,8 @@ impl Engine {
             recorded,
             last,
             under_way: BTreeSet::new(),
-            starting: BTreeMap::new(),
             logins: Logins::default(),
             shared,
-            merge_under_way: None,
-            rebasing: BTreeMap::new(),
             paused: BTreeMap::new(),
             effects: EffectsEnd::default(),
             waits: BTreeMap::new(),
@@ -259,7 +251,6 @@ impl Engine {
                     let (commit, base) = (change.commit, change.base);
                     let effect = Effect::Merge { task: view.task, attempt: view.attempt, commit, base };
                     self.under_way.insert(effect.key());
-                    self.merge_under_way = Some(effect.key());
                     drop(self.start_effect(effect, Some(onto)));
                 }
                 TaskState::Pending
@@ -296,40 +287,33 @@ impl Engine {
 
     fn start_effects(&mut self) {
         let now = self.world.store.now();
-        let effects = self.recorded.state().decide(now);
+        let effects = self.recorded.state().decide_beside(now, &|key| self.under_way.contains(key));
         self.end_waits(&effects);
         self.keep_places(&effects);
         for effect in effects {
-            if !self.under_way.contains(&effect.key()) && !self.has_place(&effect, now) {
-                continue;
-            }
-            // Between the start of a rebase or merge and its record, another task may come first in order. Only one may
-            // run at a time.
-            let is_merge = matches!(effect, Effect::Merge { .. } | Effect::RunCommand { .. });
-            if is_merge && self.merge_under_way.is_some() {
-                continue;
-            }
-            if is_merge {
-                self.merge_under_way = Some(effect.key());
-            }
-            // If a worker is lost while its tree is rebased, the rebase has the tree first.
-            let wants_tree = matches!(effect, Effect::StartWorker { .. } | Effect::Capture { .. });
-            if wants_tree && effect.attempt().is_some_and(|(task, _)| self.rebasing.values().any(|busy| *busy == task))
-            {
-                continue;
-            }
             let key = effect.key();
-            if let Effect::RebaseTree { task, .. } = &effect {
-                self.rebasing.insert(key.clone(), task.clone());
+            if self.under_way.contains(&key) || self.is_excluded(&effect, &key) || !self.has_place(&effect, now) {
+                continue;
             }
-            if self.under_way.insert(key.clone()) {
-                let is_wait = matches!(effect, Effect::AwaitLease { .. } | Effect::AwaitAnswer { .. });
-                let task = self.start_effect(effect, None);
-                if is_wait {
-                    self.waits.insert(key, AbortOnDropHandle::new(task));
-                }
+            self.under_way.insert(key.clone());
+            let is_wait = matches!(effect, Effect::AwaitLease { .. } | Effect::AwaitAnswer { .. });
+            let task = self.start_effect(effect, None);
+            if is_wait {
+                self.waits.insert(key, AbortOnDropHandle::new(task));
             }
         }
+    }
+
+    /// Returns true if an effect under way excludes this one. Only one merge runs at a time: between its start and its
+    /// record, another task may come first in order. A tree that is rebased is the rebase's alone, also if its worker
+    /// is lost meanwhile.
+    fn is_excluded(&self, effect: &Effect, key: &EffectKey) -> bool {
+        if key.is_merge() {
+            return self.under_way.iter().any(EffectKey::is_merge);
+        }
+        let wants_tree = matches!(effect, Effect::StartWorker { .. } | Effect::Capture { .. });
+        let rebased = || self.under_way.iter().filter_map(EffectKey::rebased);
+        wants_tree && effect.attempt().is_some_and(|(task, _)| rebased().any(|busy| *busy == task))
     }
 
     /// Ends the waits that are no longer among the effects to carry out, for example for a lease of a task that was

@@ -252,13 +252,17 @@ pub(crate) fn valid_evidence(
     for entry in known {
         let Some(metadata) = &entry.metadata else { continue };
         let gate = metadata.get("check").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let is_present = metadata.get("attempt").and_then(serde_json::Value::as_u64) == Some(u64::from(view.attempt));
-        let agrees = said(gate).is_some_and(|verdict| has_passed(verdict) == is_good(entry.verdict));
-        if is_present && agrees && is_good(entry.verdict) {
+        let attempt = metadata.get("attempt").and_then(serde_json::Value::as_u64);
+        if attempt == Some(u64::from(view.attempt)) && is_confirmed(entry.verdict, said(gate)) {
             found.push((gate.to_owned(), kind(&entry.detail)));
         }
     }
     Ok(found)
+}
+
+/// Returns true if evidence is good and the log has its gate as passed.
+pub(crate) fn is_confirmed(evidence: Verdict, logged: Option<GateVerdict>) -> bool {
+    is_good(evidence) && logged.is_some_and(has_passed)
 }
 
 /// Returns the gates that a task had to pass and for which no evidence agrees with the log.
@@ -440,4 +444,36 @@ fn run(run: &CommandRun) -> BuildRun {
 
 fn tail(text: &str) -> String {
     text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::answer::Review;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_evidence_for_a_change_only_if_its_step_has_passed() {
+        let review: Review = serde_json::from_value(json!({ "verdict": "REJECTED", "risk": "low", "issues": [],
+            "checked": { "correctness": true, "edge_cases": true, "performance": true } }))
+        .unwrap();
+        let step = StepId::new("review").unwrap();
+        let verdict = |answer: &Answer, said| of_answer(&step, answer, said, &["thin".to_owned(), "late".to_owned()]);
+        let review = Answer::Review(review);
+
+        for (said, expected) in [
+            (GateVerdict::Pass, Verdict::Approved),
+            (GateVerdict::Warn, Verdict::Approved),
+            (GateVerdict::Fail, Verdict::Rejected),
+            (GateVerdict::Error, Verdict::Rejected),
+            (GateVerdict::Skipped, Verdict::Rejected),
+            (GateVerdict::NotConfigured, Verdict::Rejected),
+            (GateVerdict::NoReply, Verdict::Rejected),
+        ] {
+            assert_eq!(verdict(&review, said).verdict, expected, "{said:?}");
+        }
+        let found = verdict(&review, GateVerdict::Fail);
+        assert_eq!((found.gate.as_str(), found.summary.as_str(), kind(&found.detail)), ("review", "thin", "review"));
+        assert_eq!(of_answer(&step, &review, GateVerdict::Pass, &[]).summary, "review: nothing to say");
+    }
 }

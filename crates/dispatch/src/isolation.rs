@@ -195,13 +195,13 @@ pub(crate) fn sandbox(
     })
 }
 
-/// Returns the fact that a worker's sandbox is incomplete, if it is.
-pub(crate) fn unenforced(ctx: &Ctx, isolation: Isolation, worker: &WorkerId) -> Option<WorkerFact> {
-    if isolation == Isolation::Full {
+/// Returns the fact that a worker's sandbox is incomplete, if it is; `gaps` says what this machine's sandboxes lack.
+pub(crate) fn unenforced(gaps: &[String], isolation: Isolation, worker: &WorkerId) -> Option<WorkerFact> {
+    if isolation == Isolation::Full || gaps.is_empty() {
         return None;
     }
-    let gaps: Vec<_> = ctx.world.ports.shims.sandbox_gaps().iter().map(|gap| cut(gap, GAP)).collect();
-    (!gaps.is_empty()).then(|| WorkerFact::WorkerUnenforced { worker: worker.clone(), gaps })
+    let gaps = gaps.iter().map(|gap| cut(gap, GAP)).collect();
+    Some(WorkerFact::WorkerUnenforced { worker: worker.clone(), gaps })
 }
 
 #[cfg(test)]
@@ -222,5 +222,22 @@ mod tests {
         assert_eq!(of(Some(&texts(&["API.example.com:443"]))), (texts(&["api.example.com:443"]), Vec::new()));
         let other = texts(&["api.example.com:80", "evil.example:443"]);
         assert_eq!(of(Some(&other)), (Vec::new(), other.clone()));
+    }
+
+    #[test]
+    fn only_a_sandbox_can_be_incomplete() {
+        let worker = WorkerId::new("w-1").unwrap();
+        let gaps = ["no Landlock".to_owned(), "x".repeat(GAP + 1)];
+
+        assert!(unenforced(&gaps, Isolation::Full, &worker).is_none());
+        assert!(unenforced(&[], Isolation::Constrained, &worker).is_none());
+
+        let Some(WorkerFact::WorkerUnenforced { worker: of, gaps: told }) =
+            unenforced(&gaps, Isolation::Constrained, &worker)
+        else {
+            panic!("an incomplete sandbox is not recorded");
+        };
+        assert_eq!((of, &told[0], told.len()), (worker, &gaps[0], 2));
+        assert!(told[1].len() <= GAP + '…'.len_utf8(), "{}", told[1].len());
     }
 }

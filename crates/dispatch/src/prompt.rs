@@ -293,6 +293,35 @@ mod tests {
     }
 
     #[test]
+    fn the_whole_first_prompt_of_a_task_with_everything_and_of_one_with_nothing() {
+        let mut plan = crate::tests::run_plan(&serde_json::json!([
+            { "id": "1.1", "phase": 1, "description": "d" },
+            { "id": "1.2", "phase": 1, "description": "e", "acceptance": "it is done", "files_touched": ["a.rs", "b.rs"],
+              "x-switchboard": { "inputs": ["in.txt"], "outputs": ["out.txt", "out2.txt"] } },
+        ]));
+        let first_of = |plan: &RunPlan, at, instructions: &str, previous: &Previous<'_>| {
+            first(plan, plan.plan.tasks().nth(at).unwrap(), 2, instructions, previous, &[])
+        };
+        let bare = first_of(&plan, 0, "", &Previous { has_tools: false, ..previous(&[]) });
+        plan.parent_trace = "the larger work\n".to_owned();
+        let refusals = [Refusal { attempt: 1, cause: RefusalCause::TimedOut, reasons: vec!["late".to_owned()] }];
+        let rich = Previous {
+            role: "You are careful.\n".to_owned(),
+            has_change: true,
+            denied: vec!["Write a".to_owned()],
+            allowed: vec!["Run b".to_owned()],
+            advice: "begin with a.rs\n".to_owned(),
+            notes: vec!["hurry".to_owned()],
+            may_ask: true,
+            plan_state: "1.1 is merged\n".to_owned(),
+            ..previous(&refusals)
+        };
+        let full = first_of(&plan, 1, "Use tabs.\n", &rich);
+
+        insta::assert_snapshot!(format!("{bare}\n=====\n{full}"));
+    }
+
+    #[test]
     fn what_becomes_of_the_work_is_told_as_it_is() {
         let plan = crate::tests::run_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
         let task = plan.plan.tasks().next().unwrap();

@@ -10,7 +10,7 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::LeftOver;
-use switchboard_store::{Batch, Query};
+use switchboard_store::{Batch, Query, Store};
 
 use crate::error::shape;
 use crate::port::Git;
@@ -138,7 +138,7 @@ fn remove_all(git: &dyn Git, removals: Vec<(Removal, std::path::PathBuf)>) -> (V
 pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
     for row in world.store.read(&Query::table(RUNS).gt("cleaning", 0_i64).asc("seq").limit(1000))? {
         let run = run_id(&row)?;
-        let begun = begun(world, &run)?;
+        let begun = begun(&world.store, &run)?;
         let looked = world.git(move |git| {
             let look = |removal: Removal| Ok((removal.is_there(git)?, removal));
             begun.into_iter().map(look).collect::<Result<Vec<_>, Error>>()
@@ -154,9 +154,9 @@ pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
 }
 
 /// Returns the removals of a run whose outcome is not recorded.
-fn begun(world: &World, run: &RunId) -> Result<Vec<Removal>, Error> {
+fn begun(store: &Store, run: &RunId) -> Result<Vec<Removal>, Error> {
     let mut open: Vec<Removal> = Vec::new();
-    history::events(&world.store, run, 0, |event| {
+    history::events(store, run, 0, |event| {
         let fact = event.fact();
         if let Some(RunEvent::RunCleanIntended { run, task, worktree, branch, commit, bytes }) = fact {
             open.push(Removal { run, task, worktree, branch, commit, bytes, is_unmerged: false });
@@ -174,6 +174,8 @@ fn event(run: &RunId, fact: RunEvent, by: &str) -> Result<NewEvent, Error> {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_store::Clock;
+
     use super::*;
     use crate::tests::Repository;
 
@@ -203,6 +205,32 @@ mod tests {
         removal(&after).remove(git, &base).unwrap();
         assert!(!removal(&after).is_there(git).unwrap() && !tree.exists());
     }
+
+    #[tokio::test]
+    async fn a_removal_is_begun_until_its_outcome_is_recorded() {
+        let store = Store::in_memory(Vec::new(), Clock::system());
+        let run = RunId::from_bits(1);
+        let removal = |task: Option<&str>| Removal {
+            run: run.clone(),
+            task: task.map(|task| TaskId::new(task).unwrap()),
+            worktree: "/trees/1".to_owned(),
+            branch: "switchboard/1".to_owned(),
+            commit: "0".repeat(40),
+            bytes: 7,
+            is_unmerged: false,
+        };
+        let begun_facts = [None, Some("1.1"), Some("1.2"), Some("1.3")].map(|task| removal(task).intended());
+        let ended = [removal(Some("1.1")).done(), removal(Some("1.2")).abandoned("its branch has moved")];
+        for fact in begun_facts.into_iter().chain(ended) {
+            store.commit(Batch::written().event(event(&run, fact, "ann").unwrap())).await.unwrap();
+        }
+
+        let open: Vec<_> = begun(&store, &run).unwrap().into_iter().map(|removal| removal.task).collect();
+
+        assert_eq!(open, [None, TaskId::new("1.3").ok()]);
+        assert!(begun(&store, &RunId::from_bits(2)).unwrap().is_empty());
+    }
+
     #[test]
     fn work_that_is_merged_nowhere_is_archived_with_the_files_in_its_tree_before_it_is_removed() {
         let repository = Repository::new();

@@ -365,6 +365,20 @@ mod tests {
     use crate::tests::view;
 
     #[test]
+    fn the_last_output_of_an_agent_is_that_of_its_newest_segment() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(printed_at(folder.path()), None);
+        let spool = folder.path().join(SPOOL_FOLDER);
+        fs::create_dir(&spool).unwrap();
+        for (name, ms) in [("1", 5_000), ("2", 9_000), ("3", 7_000)] {
+            let segment = fs::File::create(spool.join(name)).unwrap();
+            segment.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_millis(ms)).unwrap();
+        }
+
+        assert_eq!(printed_at(folder.path()), Some(Millis(9_000)));
+    }
+
+    #[test]
     fn a_ready_task_that_is_put_off_says_by_what() {
         let waits = [
             (Wait::Settings, SkipCode::SettingsUnreadable),

@@ -23,6 +23,7 @@ mod ports;
 mod repo;
 mod request;
 mod script;
+mod seen;
 mod shim;
 mod shims;
 mod shown;
@@ -188,7 +189,7 @@ fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
     (report.tasks, report.tree, report.order) = (tasks, hasher.finish(), observer.order());
     report.merged = observer.merged().len() as u64;
     (report.answers, report.unusable) = (observer.judges.answers, observer.judges.unusable);
-    report.rebased = observer.rebased;
+    (report.rebased, report.failed_rebases) = (observer.rebased, observer.failed_rebases);
     (report.lost, report.waited, report.most_live) = (observer.lost, observer.waited, observer.most_live);
     drop(observer);
     report.simulated_ms = stage.clock.ms().unsigned_abs();

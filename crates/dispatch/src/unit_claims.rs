@@ -14,6 +14,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{Digest, RunId, fold};
 use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::TaskState;
+use switchboard_protocol::text::listed;
 use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_store::{Query, Row};
 
@@ -115,11 +116,9 @@ impl Dispatch {
 /// Returns the refusal that names a run and its claimed units.
 pub(crate) fn taken(claimed: &ClaimedUnits) -> Failure {
     let ClaimedUnits { run, tasks, .. } = claimed;
-    let names: Vec<_> = tasks.iter().take(MAX_NAMED).map(TaskId::as_str).collect();
-    let more = tasks.len().checked_sub(MAX_NAMED).filter(|more| *more > 0);
-    let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+    let names = listed(tasks.iter().map(TaskId::as_str), MAX_NAMED);
     let title = cut(claimed.row.get_text("title").unwrap_or_default(), 60);
-    let what = format!("{run} works on {}{more} of the plan {title:?}", names.join(", "));
+    let what = format!("{run} works on {names} of the plan {title:?}");
     Failure::new("dispatch.already-running", what).hint(format!(
         "follow it: switchboard run --resume {run}; or switchboard stop {run}; another plan wants another title"
     ))

@@ -7,10 +7,11 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::{MergeRunReply, UndoMergeReply};
-use switchboard_store::{Batch, Idempotency, Query, Row};
+use switchboard_store::{Batch, Idempotency, Query, Row, Store};
 
 use crate::error::shape;
 use crate::event::cut;
+use crate::future::BoxFuture;
 use crate::port::Git;
 use crate::work::{RUNS, run_id};
 use crate::world::World;
@@ -38,37 +39,39 @@ pub(crate) struct Merge<'a> {
 }
 
 /// Merges a run's branch into the user's. `call` is stored with the answer, in the commit that records the merge.
-pub(crate) async fn merge(
-    world: &World,
-    Merge { run, target, by, missing }: Merge<'_>,
+pub(crate) fn merge<'a>(
+    world: &'a World,
+    Merge { run, target, by, missing }: Merge<'a>,
     call: Option<Idempotency>,
-) -> Result<MergeRunReply, Error> {
-    let _one_at_a_time = world.merging.lock().await;
-    // Another call with the same key may have been done during the wait.
-    if let Some(answered) = world.answered(call.as_ref()).await? {
-        return serde_json::from_value(answered).map_err(shape("a reply"));
-    }
-    let row = resolved(world, run).await?;
-    let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
-    let branch = row.try_text("branch")?.to_owned();
-    let title = format!("Merge {run}: {}", cut(row.try_text("title")?, 60));
-    let author = authorship::author("Switchboard", world.store.now());
-    let planned = world.git(move |git| work_out(git, target, &branch, &title, &author)).await?;
-    if planned.from != planned.to {
-        carry_out(world, run, by, &planned).await?;
-    }
-    let reply = conclude(world, run, (planned, missing), call).await?;
-    if row.try_text("target")? == reply.target {
-        confirm_merge::withdraw(world, run).await?;
-    }
-    Ok(reply)
+) -> BoxFuture<'a, Result<MergeRunReply, Error>> {
+    Box::pin(async move {
+        let _one_at_a_time = world.merging.lock().await;
+        // Another call with the same key may have been done during the wait.
+        if let Some(answered) = world.answered(call.as_ref()).await? {
+            return serde_json::from_value(answered).map_err(shape("a reply"));
+        }
+        let row = resolved(world, run).await?;
+        let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
+        let branch = row.try_text("branch")?.to_owned();
+        let title = format!("Merge {run}: {}", cut(row.try_text("title")?, 60));
+        let author = authorship::author("Switchboard", world.store.now());
+        let planned = world.git(move |git| work_out(git, target, &branch, &title, &author)).await?;
+        if planned.from != planned.to {
+            carry_out(world, run, by, &planned).await?;
+        }
+        let reply = conclude(world, run, (planned, missing), call).await?;
+        if row.try_text("target")? == reply.target {
+            confirm_merge::withdraw(world, run).await?;
+        }
+        Ok(reply)
+    })
 }
 
 /// Returns true if a run was merged into a branch and has no newer work that this branch lacks. `None` is the branch
 /// from which the run was started.
 pub(crate) async fn has_it(world: &World, row: &Row, target: Option<String>) -> Result<bool, Error> {
     let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
-    if last_merge(world, &run_id(row)?, Some(&target))?.is_none() {
+    if last_merge(&world.store, &run_id(row)?, Some(&target))?.is_none() {
         return Ok(false);
     }
     let branch = row.try_text("branch")?.to_owned();
@@ -93,7 +96,7 @@ pub(crate) async fn undo(
         return serde_json::from_value(answered).map_err(shape("a reply"));
     }
     let row = resolved(world, run).await?;
-    let last = last_merge(world, run, None)?.filter(|last| last.from != last.to);
+    let last = last_merge(&world.store, run, None)?.filter(|last| last.from != last.to);
     let no_merge = || Failure::new("dispatch.cannot-undo", format!("no branch was moved by a merge of {run}"));
     let last = last.ok_or_else(no_merge)?;
     let back = Move { target: last.target, from: last.to, to: last.from, undo: true };
@@ -177,7 +180,7 @@ async fn conclude(
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
     let had_it = planned.from == planned.to;
-    let before = if had_it { last_merge(world, run, Some(&planned.target))? } else { None };
+    let before = if had_it { last_merge(&world.store, run, Some(&planned.target))? } else { None };
     let is_new = before.is_none();
     let moved = before.unwrap_or(planned);
     let of = moved.clone();
@@ -222,9 +225,9 @@ pub(crate) fn has_moved(world: &World, row: &Row) -> Result<bool, Error> {
 }
 
 /// Returns the last recorded merge of a run's branch that was not undone: into `into`, or into any branch.
-fn last_merge(world: &World, run: &RunId, into: Option<&str>) -> Result<Option<Move>, Error> {
+fn last_merge(store: &Store, run: &RunId, into: Option<&str>) -> Result<Option<Move>, Error> {
     let mut merges: Vec<(String, String, String)> = Vec::new();
-    history::events(&world.store, run, 0, |event| {
+    history::events(store, run, 0, |event| {
         let fact = event.fact::<RunEvent>();
         if let Some(RunEvent::RunMerged { target, from, to, .. }) = fact {
             merges.push((target, from, to));
@@ -346,4 +349,41 @@ fn begun(row: &Row) -> Result<Option<Move>, Error> {
     };
     let target = row.get_text("merging_target").map_or_else(|| row.try_text("target"), Ok)?.to_owned();
     Ok(Some(Move { target, from: Oid::parse(from)?, to: Oid::parse(to)?, undo: row.get_bool("merging_undo") }))
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_store::Clock;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_merge_into_a_branch_is_the_last_that_was_not_undone() {
+        let store = Store::in_memory(Vec::new(), Clock::system());
+        let run = RunId::from_bits(1);
+        let oid = |number: u8| Oid::parse(&number.to_string().repeat(40)).unwrap();
+        let moved =
+            |target: &str, from, to, undo| Move { target: target.to_owned(), from: oid(from), to: oid(to), undo };
+        let expected = |into: Option<&str>| {
+            let last = last_merge(&store, &run, into).unwrap();
+            last.map(|last| (last.target, last.to))
+        };
+        let main = |to| Some(("main".to_owned(), oid(to)));
+        let next = Some(("next".to_owned(), oid(2)));
+        assert_eq!(expected(None), None);
+
+        let record = async |moved: Move| {
+            let event = NewEvent::of(&done(&run, &moved), history::subject(&run), "ann").unwrap();
+            store.commit(Batch::written().event(event)).await.unwrap();
+        };
+        record(moved("main", 0, 1, false)).await;
+        record(moved("next", 0, 2, false)).await;
+        record(moved("main", 1, 3, false)).await;
+        assert_eq!([expected(None), expected(Some("main")), expected(Some("next"))], [main(3), main(3), next.clone()]);
+
+        record(moved("main", 3, 1, true)).await;
+        assert_eq!([expected(None), expected(Some("main"))], [next.clone(), main(1)]);
+        record(moved("main", 1, 0, true)).await;
+        assert_eq!([expected(None), expected(Some("main")), expected(Some("next"))], [next.clone(), None, next]);
+    }
 }

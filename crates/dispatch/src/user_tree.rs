@@ -113,6 +113,16 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_whose_name_begins_with_heads_is_that_branch() {
+        let repository = Repository::new();
+        let (first, repo) = (repository.commit("first"), &repository.repo);
+        repository.commit("last");
+        repo.update_branch("heads/next", &first, None).unwrap();
+
+        assert_eq!(start(repo, Some("heads/next")).unwrap(), ("heads/next".to_owned(), first));
+    }
+
+    #[test]
     fn a_name_that_is_not_there_is_refused_with_what_is_spelt_nearly_so() {
         let repository = Repository::new();
         let first = repository.commit("first");

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use switchboard_pipeline::run::Waits;
 use switchboard_pipeline::team::repeat::Finding;
-use switchboard_protocol::frame::{Frame, ShimCommand};
+use switchboard_protocol::frame::ShimCommand;
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::RoleId;
@@ -27,11 +27,11 @@ use switchboard_protocol::worker::WRAP_UP;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::event::frame_parts;
+use crate::event::{follows, frame_parts};
+use crate::future::BoxFuture;
 use crate::handle::Handle;
 use crate::link::{Link, Signal, Signals};
 use crate::plan::RunPlan;
-use crate::port::BoxFuture;
 use crate::port::shims::Shim;
 use crate::work::{STAND_IN, WORKERS, says_ended};
 use crate::world::World;
@@ -367,7 +367,7 @@ impl Watch {
             }
             Signal::Frame(frame) => {
                 self.record_activity();
-                if !self.follows(&frame) {
+                if !follows(self.seen, (frame.epoch, frame.seq)) {
                     self.read_journal().await?;
                 }
                 self.frame(&frame).await?;
@@ -402,13 +402,6 @@ impl Watch {
             }
         }
         Ok(())
-    }
-
-    /// Returns true if no frame is missing before this one.
-    fn follows(&self, frame: &Frame) -> bool {
-        let (epoch, seq) = frame_parts(self.seen);
-        let (next, is_first) = (frame.epoch == epoch && frame.seq <= seq + 1, epoch == 0 && frame.seq == 1);
-        next || is_first || frame.epoch < epoch
     }
 
     /// Reads the frames of the shim's journal that have not been received.

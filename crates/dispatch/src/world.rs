@@ -2,6 +2,7 @@
 //! shims.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use switchboard_process::git::Oid;
 use switchboard_protocol::id::{AgentName, NeedId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_store::{Batch, Committed, Idempotency, Store};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::assignees::{Assignees, Roster};
@@ -69,6 +70,8 @@ pub(crate) struct World {
     starts: Arc<Semaphore>,
     links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
     linked: watch::Sender<usize>,
+    /// Notified when a worker is no longer watched.
+    unlinked: Notify,
     assignees: watch::Sender<Assignees>,
     #[cfg(any(test, feature = "sim"))]
     defect: std::sync::OnceLock<crate::simulate::Defect>,
@@ -103,6 +106,7 @@ impl World {
             starts: Arc::new(Semaphore::new(STARTS as usize)),
             links: Mutex::default(),
             linked: watch::Sender::new(0),
+            unlinked: Notify::new(),
             assignees: watch::Sender::new(Assignees::default()),
             #[cfg(any(test, feature = "sim"))]
             defect: std::sync::OnceLock::new(),
@@ -221,6 +225,22 @@ impl World {
             links.remove(link.worker());
         }
         self.linked.send_replace(links.len());
+        drop(links);
+        self.unlinked.notify_waiters();
+    }
+
+    /// Returns once a worker is no longer watched. Callers go on in the order in which they began to wait, which a watch
+    /// channel would draw at random, so that the seed of a simulated history repeats it.
+    pub(crate) async fn unlinked(&self, worker: &WorkerId) {
+        loop {
+            let mut changed = pin!(self.unlinked.notified());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            if self.link(worker).is_none() {
+                return;
+            }
+            changed.await;
+        }
     }
 
     // === starts of workers ===
@@ -250,6 +270,7 @@ impl World {
     /// Returns when no worker may start any more, or the daemon ends.
     pub(crate) async fn is_ending(&self) {
         tokio::select! {
+            biased;
             () = self.ending.cancelled() => {}
             () = self.stop.cancelled() => {}
         }

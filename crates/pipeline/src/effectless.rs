@@ -8,6 +8,7 @@ use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{Phase, PhaseStatus, Plan, Task, TaskId, TaskSettings, TaskSize};
 use switchboard_protocol::run::WorkerTimeout;
+use switchboard_protocol::text;
 
 use crate::settings::Settings;
 
@@ -127,7 +128,10 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
         return Err(Failure { cause: refused, ..failure }.hint(hint));
     }
     let named = tasks.into_iter().map(|((setting, why), ids)| {
-        format!("{setting} has no effect on {}: {why}", listed(ids.iter().map(ToString::to_string).collect()))
+        format!(
+            "{setting} has no effect on {}: {why}",
+            listed(&ids.iter().map(ToString::to_string).collect::<Vec<_>>())
+        )
     });
     // A setting that applies to many tasks is reported once, and only if it has an effect on none of them.
     let whole = unused.into_iter().filter(|(_, ids)| ids.len() == works.len());
@@ -169,7 +173,7 @@ fn not_completed(phase: &Phase) -> Option<String> {
     let has_one = open.len() == 1;
     (is_done && !open.is_empty()).then(|| {
         let (is, runs) = if has_one { ("is", "it runs") } else { ("are", "they run") };
-        format!("phase {} is marked as completed, and {} {is} not: {runs}", phase.id, listed(open))
+        format!("phase {} is marked as completed, and {} {is} not: {runs}", phase.id, listed(&open))
     })
 }
 
@@ -190,12 +194,9 @@ pub fn idle_agents(plan: &Plan, assignees: &BTreeSet<String>) -> Vec<String> {
     idle.iter().map(sentence).collect()
 }
 
-fn listed(mut ids: Vec<String>) -> String {
-    let left = ids.len().saturating_sub(MAX_NAMED);
-    ids.truncate(MAX_NAMED);
-    let more = if left > 0 { format!(" and {left} more") } else { String::new() };
-    let tasks = if ids.len() == 1 && left == 0 { "task" } else { "tasks" };
-    format!("{tasks} {}{more}", ids.join(", "))
+fn listed(ids: &[String]) -> String {
+    let tasks = if ids.len() == 1 { "task" } else { "tasks" };
+    format!("{tasks} {}", text::listed(ids, MAX_NAMED))
 }
 
 #[cfg(test)]

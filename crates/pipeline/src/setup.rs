@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::SetupCommand;
+use switchboard_protocol::text::listed;
 
 /// A way to install packages. Of the rows of one family, the first one whose file exists is used.
 struct Installer {
@@ -157,19 +158,17 @@ pub fn defaults(tracked: &[String], has_program: impl Fn(&str) -> bool) -> Defau
         defaults.add(folder, names, &has_program);
     }
     defaults.notes.extend(noted.iter().map(|(command, paths)| {
-        format!("no default set-up for {}; if a task's tests need it, \"setup\": \"{command}\"", listed(paths))
+        format!(
+            "no default set-up for {}; if a task's tests need it, \"setup\": \"{command}\"",
+            listed(paths, MAX_NAMED)
+        )
     }));
     if !left.is_empty() {
-        defaults.notes.push(format!("not installed into work trees: {}; \"setup\" can say so", listed(&left)));
+        defaults
+            .notes
+            .push(format!("not installed into work trees: {}; \"setup\" can say so", listed(&left, MAX_NAMED)));
     }
     defaults
-}
-
-/// Formats paths, at most [`MAX_NAMED`] of them.
-fn listed(paths: &[&str]) -> String {
-    let (first, more) = (&paths[..paths.len().min(MAX_NAMED)], paths.len().saturating_sub(MAX_NAMED));
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    first.join(", ") + &more
 }
 
 // === impl Defaults ===

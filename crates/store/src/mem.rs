@@ -115,11 +115,11 @@ impl Memory {
     }
 
     /// Returns the events of a subject after one of its revisions, oldest first.
-    pub(crate) fn events_of(&self, subject: &str, after: u64, limit: usize) -> Vec<Record> {
+    pub(crate) fn events_of(&self, subject: &str, after: u64, limit: usize) -> impl Iterator<Item = &Record> {
         let lsns = self.state.subjects.get(subject).map(Vec::as_slice).unwrap_or_default();
         let skip = usize::try_from(after).unwrap_or(usize::MAX);
         let places = lsns.iter().skip(skip).take(limit).filter_map(|lsn| usize::try_from(lsn - 1).ok());
-        places.filter_map(|place| self.state.records.get(place)).cloned().collect()
+        places.filter_map(|place| self.state.records.get(place))
     }
 
     /// Returns the bodies of events, for those that have one.

@@ -90,7 +90,7 @@ impl Call {
     fn new(name: Idempotency, reply: &Value) -> Result<Self, Error> {
         limit("the idempotency key", name.key.len(), MAX_NAME_BYTES)?;
         limit("the caller's name", name.caller.len(), MAX_NAME_BYTES)?;
-        let reply = reply.to_string();
+        let reply = text(reply)?;
         limit("the reply", reply.len(), MAX_BODY_BYTES)?;
         Ok(Self { name, reply })
     }
@@ -105,7 +105,8 @@ impl Draft {
         {
             limit(what, text.len(), MAX_NAME_BYTES)?;
         }
-        let (facts, value) = (facts.to_string(), facts);
+        let value = facts;
+        let facts = text(&value)?;
         let of = |part: &str| format!("the {part} of {kind} of {subject}");
         if facts.len() > MAX_FACTS_BYTES {
             return Err(Error::TooLarge { what: of("facts"), size: facts.len(), limit: MAX_FACTS_BYTES });
@@ -180,6 +181,11 @@ fn read_back(value: Value, text: &str) -> Option<Value> {
         }
     }
     if is_plain(&value, MAX_NESTING - 1) { Some(value) } else { serde_json::from_str(text).ok() }
+}
+
+/// Returns a value as compact JSON. As `to_string`, but without a formatter between the value and the text.
+fn text(value: &Value) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|error| Error::io("a value can't be written as JSON", error.into()))
 }
 
 fn limit(what: &str, size: usize, limit: usize) -> Result<(), Error> {

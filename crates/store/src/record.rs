@@ -139,6 +139,15 @@ impl Record {
         Ok(RawEvent { lsn: self.lsn, ts: self.ts, kind: self.kind, rev: self.rev, facts })
     }
 
+    /// As [`into_raw`](Self::into_raw), without a copy of what readers of raw events don't get.
+    pub(crate) fn to_raw(&self, schema: &Schema) -> Result<RawEvent, Error> {
+        if schema.lifts(&self.kind, self.v) {
+            return self.clone().into_raw(schema);
+        }
+        let (kind, facts) = (self.kind.clone(), self.facts.clone());
+        Ok(RawEvent { lsn: self.lsn, ts: self.ts, kind, rev: self.rev, facts })
+    }
+
     fn unreadable(&self, error: &serde_json::Error) -> Error {
         Error::Corrupt {
             place: format!("event {} ({} of {})", self.lsn, self.kind, self.subject),

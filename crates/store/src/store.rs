@@ -220,14 +220,25 @@ impl Store {
     /// # Errors
     /// [`Error::Corrupt`] when facts of an older version don't parse; [`Error::Busy`] as for [`read`](Self::read).
     pub fn raw_events_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<RawEvent>, Error> {
-        let records = self.records_of(subject, after, limit)?;
-        records.into_iter().map(|record| record.into_raw(&self.inner.core.schema)).collect()
+        let (core, schema) = (&self.inner.core, &self.inner.core.schema);
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => {
+                let records = sqlite.events_of(core, subject, after, limit)?;
+                records.into_iter().map(|record| record.into_raw(schema)).collect()
+            }
+            Backend::Memory(memory) => {
+                let memory = self.inner.alive(memory)?;
+                memory.events_of(subject, after, limit).map(|record| record.to_raw(schema)).collect()
+            }
+        }
     }
 
     fn records_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<Record>, Error> {
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.events_of(&self.inner.core, subject, after, limit),
-            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.events_of(subject, after, limit)),
+            Backend::Memory(memory) => {
+                Ok(self.inner.alive(memory)?.events_of(subject, after, limit).cloned().collect())
+            }
         }
     }
 

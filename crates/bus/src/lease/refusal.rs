@@ -3,6 +3,7 @@
 use switchboard_pipeline::lease::{BadGlob, Conflict, MAX_HELD, MAX_OF_HOLDER, Refused, Unusable};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::lease::{LeaseId, Resource};
+use switchboard_protocol::text::listed;
 
 use crate::Error;
 
@@ -54,11 +55,7 @@ fn overlap(conflicts: &[Conflict]) -> Failure {
 fn line(conflict: &Conflict) -> String {
     let lease = &conflict.lease;
     let on = match &lease.resource {
-        Resource::Files(globs) => {
-            let more = globs.len().saturating_sub(GLOBS_SHOWN);
-            let shown = globs.iter().take(GLOBS_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-            if more > 0 { format!("{shown} and {more} more") } else { shown }
-        }
+        Resource::Files(globs) => listed(globs, GLOBS_SHOWN),
         Resource::Unit(unit) => format!("unit {unit}"),
         Resource::Terminal(agent) => agent.to_string(),
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use switchboard_protocol::finding::{CheckReply, CheckReport, CheckVerdict, CommandRun, Finding};
+use switchboard_protocol::text::listed;
 
 /// Maximum number of lines shown of a failed command's output.
 const OUTPUT_LINES: usize = 30;
@@ -88,10 +89,8 @@ fn write_skipped(out: &mut String, report: &CheckReport) {
         reasons.entry(&file.why).or_default().push(&file.path);
     }
     for (why, paths) in reasons {
-        let named: Vec<String> = paths.iter().take(NAMED_SKIPS).map(|path| plain(path)).collect();
-        let more = paths.len().saturating_sub(NAMED_SKIPS);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        line(out, &format!("  skipped, {}: {}{more}", plain(why), named.join(", ")));
+        let named = listed(paths.iter().map(|path| plain(path)), NAMED_SKIPS);
+        line(out, &format!("  skipped, {}: {named}", plain(why)));
     }
     if report.skipped_left_out > 0 {
         line(out, &format!("  skipped: {} more files that are not listed", report.skipped_left_out));

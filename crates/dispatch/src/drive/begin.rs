@@ -26,6 +26,7 @@ use super::phase::is_of_tasks;
 use super::record::Record;
 use super::setup::Setup;
 use crate::error::shape;
+use crate::future::BoxFuture;
 use crate::verb::start_run;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, plan, progress};
@@ -40,82 +41,84 @@ impl Dispatch {
     ///
     /// # Errors
     /// When the request, its plan, the repository or the agents are at fault, or the store fails.
-    pub(crate) async fn start_driven(
-        &self,
+    pub(crate) fn start_driven<'a>(
+        &'a self,
         mut request: StartRunRequest,
-        caller: &Caller,
+        caller: &'a Caller,
         call: Option<Idempotency>,
-    ) -> Result<StartRunReply, Error> {
-        let drive = request.drive.take().unwrap_or_default();
-        fits(&request, &drive)?;
-        let given = match request.plan.is_empty() {
-            true => None,
-            false => Some(plan::read(&request.plan, &request.source)?),
-        };
-        let is_dry = request.dry_run;
-        let mut reply = self.probe(&request, &drive, given.as_ref(), caller).await?;
-        let retrospectives = earlier::retrospectives(&self.world.store, None)?.len();
-        reply.notes.extend(left_out(drive.steps, retrospectives));
-        if is_dry {
-            return Ok(reply);
-        }
-        let run = self.world.fresh_run()?;
-        let title = match (&given, &drive.request) {
-            (Some(plan), _) => plan.title.clone(),
-            (None, request) => first_line(request.as_deref().unwrap_or_default()),
-        };
-        (reply.branch, reply.run) = (format!("switchboard/{run}"), Some(run.clone()));
-        let setup = Setup {
-            template: template(&request, caller),
-            title: cut(&title, progress::TITLE),
-            by: caller.name.clone(),
-        };
-        setup.write(&self.world, &run).await?;
-        let (approved, from_phase) = match &given {
-            Some(plan) => self.earlier(plan, &reply.base).await?,
-            None => (None, None),
-        };
-        let begun = Begun {
-            request: drive.request.as_ref().map(|text| Digest::of(text.as_bytes())),
-            plan: given.as_ref().map(facts_of_plan),
-            approved,
-            from_phase,
-            retrospectives: u32::try_from(retrospectives).unwrap_or(u32::MAX),
-            is_empty_project: self.is_empty(&reply.base).await?,
-            person: caller.name.clone(),
-            proceed: proceed(&drive, given.as_ref()),
-            steps: drive.steps,
-            limits: request.team_limits.into(),
-        };
-        let body = given.as_ref().map(plan_json::write).or(drive.request).unwrap_or_default();
-        let tree = start_run::tree(&self.world, &request, caller).await?.tree_name();
-        let configured = configured(&run, (&request, tree), &setup, &reply, given.as_ref());
-        let configured =
-            NewEvent::of(&configured, format!("run/{run}"), caller.name.as_str()).map_err(shape("a run"))?;
-        let record = Record::fold(&self.world.store, &run)?;
-        let (begins, begun) = record.draft(ModeEvent::Began { setup: begun }, body, caller.name.as_str())?;
-        let mut batch = Batch::synced().event(configured).event(begins);
-        if let Some(agent) = drive.lead {
-            let fence = begun.next_fence();
-            let taken = ModeEvent::SeatTaken { agent, fence, lease_ms: LEASE_MS, by: caller.name.clone() };
-            let (taken, _) = Record::draft_after(&begun, (&run, caller.name.as_str()), taken, String::new())?;
-            batch = batch.event(taken);
-        }
-        if let Some(budget) = request.budget {
-            let set = RunEvent::BudgetSet { budget: Some(budget), plan: None, day: false };
-            batch =
-                batch.event(NewEvent::of(&set, format!("run/{run}"), caller.name.as_str()).map_err(shape("a budget"))?);
-        }
-        batch.idempotency = call;
-        batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
-        // Held until the driver exists, so that a call from the architect's seat waits for it.
-        let _starting = self.world.starting.lock().await;
-        let committed = self.world.commit(batch).await?;
-        self.world.crash("run-recorded");
-        if !committed.repeated {
-            self.start_driver(&run, None).await?;
-        }
-        serde_json::from_value(committed.reply).map_err(shape("a reply"))
+    ) -> BoxFuture<'a, Result<StartRunReply, Error>> {
+        Box::pin(async move {
+            let drive = request.drive.take().unwrap_or_default();
+            fits(&request, &drive)?;
+            let given = match request.plan.is_empty() {
+                true => None,
+                false => Some(plan::read(&request.plan, &request.source)?),
+            };
+            let is_dry = request.dry_run;
+            let mut reply = self.probe(&request, &drive, given.as_ref(), caller).await?;
+            let retrospectives = earlier::retrospectives(&self.world.store, None)?.len();
+            reply.notes.extend(left_out(drive.steps, retrospectives));
+            if is_dry {
+                return Ok(reply);
+            }
+            let run = self.world.fresh_run()?;
+            let title = match (&given, &drive.request) {
+                (Some(plan), _) => plan.title.clone(),
+                (None, request) => first_line(request.as_deref().unwrap_or_default()),
+            };
+            (reply.branch, reply.run) = (format!("switchboard/{run}"), Some(run.clone()));
+            let setup = Setup {
+                template: template(&request, caller),
+                title: cut(&title, progress::TITLE),
+                by: caller.name.clone(),
+            };
+            setup.write(&self.world, &run).await?;
+            let (approved, from_phase) = match &given {
+                Some(plan) => self.earlier(plan, &reply.base).await?,
+                None => (None, None),
+            };
+            let begun = Begun {
+                request: drive.request.as_ref().map(|text| Digest::of(text.as_bytes())),
+                plan: given.as_ref().map(facts_of_plan),
+                approved,
+                from_phase,
+                retrospectives: u32::try_from(retrospectives).unwrap_or(u32::MAX),
+                is_empty_project: self.is_empty(&reply.base).await?,
+                person: caller.name.clone(),
+                proceed: proceed(&drive, given.as_ref()),
+                steps: drive.steps,
+                limits: request.team_limits.into(),
+            };
+            let body = given.as_ref().map(plan_json::write).or(drive.request).unwrap_or_default();
+            let tree = start_run::tree(&self.world, &request, caller).await?.tree_name();
+            let configured = configured(&run, (&request, tree), &setup, &reply, given.as_ref());
+            let configured =
+                NewEvent::of(&configured, format!("run/{run}"), caller.name.as_str()).map_err(shape("a run"))?;
+            let record = Record::fold(&self.world.store, &run)?;
+            let (begins, begun) = record.draft(ModeEvent::Began { setup: begun }, body, caller.name.as_str())?;
+            let mut batch = Batch::synced().event(configured).event(begins);
+            if let Some(agent) = drive.lead {
+                let fence = begun.next_fence();
+                let taken = ModeEvent::SeatTaken { agent, fence, lease_ms: LEASE_MS, by: caller.name.clone() };
+                let (taken, _) = Record::draft_after(&begun, (&run, caller.name.as_str()), taken, String::new())?;
+                batch = batch.event(taken);
+            }
+            if let Some(budget) = request.budget {
+                let set = RunEvent::BudgetSet { budget: Some(budget), plan: None, day: false };
+                batch = batch
+                    .event(NewEvent::of(&set, format!("run/{run}"), caller.name.as_str()).map_err(shape("a budget"))?);
+            }
+            batch.idempotency = call;
+            batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
+            // Held until the driver exists, so that a call from the architect's seat waits for it.
+            let _starting = self.world.starting.lock().await;
+            let committed = self.world.commit(batch).await?;
+            self.world.crash("run-recorded");
+            if !committed.repeated {
+                self.start_driver(&run, None).await?;
+            }
+            serde_json::from_value(committed.reply).map_err(shape("a reply"))
+        })
     }
 
     /// Checks what a start would refuse: the plan as it would run phase by phase, or the roles that are asked first.
@@ -342,4 +345,35 @@ fn worktrees(reply: &StartRunReply) -> String {
 
 fn first_line(request: &str) -> String {
     request.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("a request").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::id::AgentName;
+
+    use super::*;
+
+    #[test]
+    fn a_role_is_named_once_by_its_own_id_and_only_if_the_team_can_do_without_what_is_disabled() {
+        let of = |id: &str, agent: Option<&str>| {
+            let agent = agent.map(|name| AgentName::new(name).unwrap());
+            RoleChoice { agent, ..RoleChoice::new(RoleId::new(id).unwrap()) }
+        };
+        let has = [RoleName::Coder, RoleName::Reviewer, RoleName::Docs];
+        let code = |choices: &[RoleChoice]| check_roles(choices, &has).err().map(|failure| failure.code);
+        let disabled = |id: &str| RoleChoice { disabled: true, ..of(id, None) };
+
+        assert_eq!(code(&[]), None);
+        assert_eq!(code(&[of("coder", Some("ann")), of("reviewer", Some("ben")), disabled("sme")]), None);
+        for choices in [
+            vec![of("coder", Some("ann")), of("coder", Some("ben"))],
+            vec![of("nobody", Some("ann"))],
+            vec![of("sme", Some("ann"))],
+        ] {
+            assert!(code(&choices).is_some(), "{choices:?}");
+        }
+        assert_eq!(code(&[disabled("reviewer")]).as_deref(), Some("role.disabled"));
+        let warm = RoleChoice { temperature: Some("1".to_owned()), ..of("docs", Some("ann")) };
+        assert_eq!(code(&[warm]).as_deref(), Some("plan.no-effect"));
+    }
 }

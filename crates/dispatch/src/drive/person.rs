@@ -10,6 +10,7 @@ use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::text::cut;
 use switchboard_store::{Batch, Interest, Row, Store};
 
+use super::question::question_id;
 use super::{Driver, Follows, Waited, role_prompts};
 use crate::error::shape;
 use crate::{Error, needs};
@@ -35,7 +36,7 @@ impl Driver {
         question: &Question,
         choices: &[Choice],
     ) -> Result<Follows, Error> {
-        let id = NeedId::derived(&[b"modes", self.run.as_str().as_bytes(), &step.to_le_bytes()]);
+        let id = question_id(&self.run, step);
         let asked = self.worded(question)?;
         let asking = Asking {
             id: id.clone(),
@@ -202,4 +203,22 @@ fn options(question: &Question, choices: &[Choice], words: &[String]) -> Vec<Per
         option(choice.as_str().to_owned(), name, kind)
     }));
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_offers_its_choices_and_a_text_where_one_answers_it() {
+        let ids = |question: &Question, words: &[&str]| {
+            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+            let options = options(question, &question.choices(), &words);
+            options.into_iter().map(|option| option.id).collect::<Vec<_>>()
+        };
+        let [proceed, revise, stop] = [Choice::Proceed, Choice::Revise, Choice::Stop].map(|choice| choice.as_str());
+
+        assert_eq!(ids(&Question::NextPhase { phase: 2 }, &[]), [proceed, revise, stop]);
+        assert_eq!(ids(&Question::Unknown { why: String::new() }, &["tabs", "spaces"]), ["1", "2", TEXT, stop]);
+    }
 }

@@ -109,6 +109,7 @@ fn answer(ctx: &Ctx, task: &TaskId, need: &NeedId) -> Result<Option<RunEvent>, E
 async fn again(ctx: &Ctx, need: &NeedId, error: &Error) -> Outcome {
     tracing::error!(%need, %error, "a question about a task can't be read or taken back now");
     tokio::select! {
+        biased;
         () = ctx.world.stop.cancelled() => {}
         () = tokio::time::sleep(RETRY_PAUSE) => {}
     }

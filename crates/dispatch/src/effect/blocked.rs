@@ -49,3 +49,31 @@ pub(crate) fn panicked(about: Option<(TaskId, u32)>, error: &JoinError) -> Outco
     let failure = Failure::new("internal.bug", "an effect of the run has panicked; the daemon's log says where");
     about.map_or_else(Outcome::default, |(task, attempt)| blocked(task, attempt, failure.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails() {
+        std::panic::resume_unwind(Box::new("a defect"))
+    }
+
+    #[tokio::test]
+    async fn an_effect_that_panicked_blocks_its_task_and_one_that_was_ended_does_not() {
+        let about = || Some((TaskId::new("1.1").unwrap(), 2));
+        let ended = tokio::spawn(std::future::pending::<()>());
+        ended.abort();
+        let ended = ended.await.unwrap_err();
+        let failed = tokio::task::spawn_blocking(fails).await.unwrap_err();
+
+        assert!(panicked(about(), &ended).steps.is_empty());
+        assert!(panicked(None, &failed).steps.is_empty());
+        let steps = panicked(about(), &failed).steps;
+
+        assert!(
+            matches!(steps.as_slice(), [RunEvent::TaskBlocked { task, attempt: 2, reason, .. }]
+                if task.as_str() == "1.1" && reason.contains("internal.bug")),
+            "{steps:?}"
+        );
+    }
+}

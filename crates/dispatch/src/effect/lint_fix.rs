@@ -13,7 +13,7 @@ use switchboard_protocol::finding::{
 };
 use switchboard_protocol::plan::CommandLine;
 use switchboard_protocol::run::RunEvent;
-use switchboard_protocol::text::cut;
+use switchboard_protocol::text::{cut, listed};
 use switchboard_protocol::worker::PortRange;
 
 use super::author::of_change;
@@ -122,10 +122,8 @@ fn command_endings(report: &CheckReport) -> Vec<String> {
 }
 
 fn left_alone(beside: &[PathBuf]) -> Option<String> {
-    let names: Vec<_> = beside.iter().take(MAX_NAMED_OUTSIDE).map(|path| crate::plan::text(path)).collect();
-    let more = beside.len().saturating_sub(MAX_NAMED_OUTSIDE);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| format!("not of the change, and left as they were: {}{more}", names.join(", ")))
+    let names = listed(beside.iter().map(|path| crate::plan::text(path)), MAX_NAMED_OUTSIDE);
+    (!beside.is_empty()).then(|| format!("not of the change, and left as they were: {names}"))
 }
 
 // === impl Mending ===

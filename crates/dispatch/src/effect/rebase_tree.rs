@@ -93,6 +93,7 @@ async fn held(ctx: &Ctx, worker: &WorkerId) -> Result<Option<Row>, Error> {
             return Ok(Some(row));
         }
         tokio::select! {
+            biased;
             // The next daemon waits again.
             () = ctx.world.stop.cancelled() => return Err(Error::Stopping),
             changed = changes.changed() => {

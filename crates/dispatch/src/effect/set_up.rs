@@ -12,6 +12,7 @@ use switchboard_pipeline::setup::locks;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::SetupCommand;
+use switchboard_protocol::text::listed;
 use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
@@ -174,12 +175,9 @@ async fn left_behind(ctx: &Ctx, tree: &MadeTree) -> Result<Option<String>, Error
     if changes.is_empty() {
         return Ok(None);
     }
-    let named: Vec<_> = changes.iter().take(MAX_NAMED).map(|path| plan::text(path)).collect();
-    let more =
-        if changes.len() > MAX_NAMED { format!(" and {} more", changes.len() - MAX_NAMED) } else { String::new() };
+    let named = listed(changes.iter().map(|path| plan::text(path)), MAX_NAMED);
     Ok(Some(format!(
-        "set-up of the work tree left what git does not ignore, so that it would be taken for the agent's change: {}{more}; \
-         name it in .gitignore, or have the set-up command remove it [dispatch.setup]",
-        named.join(", ")
+        "set-up of the work tree left what git does not ignore, so that it would be taken for the agent's change: {named}; \
+         name it in .gitignore, or have the set-up command remove it [dispatch.setup]"
     )))
 }

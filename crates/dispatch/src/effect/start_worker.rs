@@ -429,7 +429,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
     };
     let subject = format!("worker/{worker}");
     let fact = NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_equipped"))?;
-    let unenforced = isolation::unenforced(ctx, setup.isolation, worker)
+    let unenforced = isolation::unenforced(&ctx.world.ports.shims.sandbox_gaps(), setup.isolation, worker)
         .map(|fact| NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_unenforced")))
         .transpose()?;
     let reads_mail = !matches!(setup.choice.driver, DriverSpec::Exec { .. });

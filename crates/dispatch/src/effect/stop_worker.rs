@@ -31,9 +31,7 @@ pub(super) async fn stop_worker(
     };
     link.stop(cause, grace).await;
     drop(link);
-    let mut linked = ctx.world.linked();
-    let gone = linked.wait_for(|_| ctx.world.link(worker).is_none());
-    if tokio::time::timeout(grace + MORE, gone).await.is_err() {
+    if tokio::time::timeout(grace + MORE, ctx.world.unlinked(worker)).await.is_err() {
         kill(ctx, task, worker).await;
     }
     Outcome::default()

@@ -54,8 +54,8 @@ impl Waiting {
     }
 
     /// Returns when to try again; `None` if nothing waits.
-    pub(super) fn again_at(&self) -> Option<Instant> {
-        self.again_at.filter(|_| !self.entries.is_empty())
+    pub(super) const fn again_at(&self) -> Option<Instant> {
+        self.again_at
     }
 }
 
@@ -88,7 +88,7 @@ impl Engine {
         let is_known = [RunEvent::RunPaused { cause: PauseCause::Disk }] == outcome.steps[..]
             && self.recorded.state().pause() == Some(PauseCause::Disk);
         if outcome.steps.is_empty() || is_known {
-            self.forget(&key);
+            self.under_way.remove(&key);
         } else {
             self.happened(Record::steps(outcome.steps), Then::Forget(key)).await;
         }
@@ -120,7 +120,7 @@ impl Engine {
                     if let Err(why) = done {
                         tracing::info!(run = %self.plan.run, %why, "an effect's outcome was not taken");
                     }
-                    self.forget(&key);
+                    self.under_way.remove(&key);
                 }
                 Then::Nothing => {
                     if let Err(why) = done {
@@ -144,15 +144,6 @@ impl Engine {
         let retries = Some(self.recorded.state().retries_of(&view.task));
         let blocked = RunEvent::TaskBlocked { task: view.task, attempt: view.attempt, retries, reason };
         self.waiting.entries.push_front((Record::steps(vec![blocked]), Then::Forget(key.clone())));
-    }
-
-    fn forget(&mut self, key: &EffectKey) {
-        self.under_way.remove(key);
-        self.starting.remove(key);
-        self.rebasing.remove(key);
-        if self.merge_under_way.as_ref() == Some(key) {
-            self.merge_under_way = None;
-        }
     }
 
     fn answer(&self, answer: Answer, done: Result<Value, Error>) {

@@ -52,7 +52,8 @@ impl Recorded {
         self.rev
     }
 
-    /// Steps the draft; returns the events to commit, which are the steps and what follows from them.
+    /// Steps the draft; returns the events to commit, which are the steps and what follows from them. The loss of a worker
+    /// whose end is recorded is none of them: a worker's start and its stop may both report it.
     ///
     /// # Errors
     /// The refusal of a step; the draft is then unchanged.
@@ -60,7 +61,10 @@ impl Recorded {
         let mut events = Vec::new();
         for step in steps {
             let step = step.clone().fitted();
+            let is_repeated =
+                matches!(&step, RunEvent::WorkerLost { task, worker, .. } if !self.draft.is_live(task, worker));
             match self.draft.step(&step, now) {
+                Ok(_) if is_repeated => {}
                 Ok(follows) => {
                     events.push(step);
                     events.extend(follows.into_iter().map(RunEvent::fitted));

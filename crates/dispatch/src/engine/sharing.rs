@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::shared::{Alert, Standing, WorkerRequest};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{AtCeiling, BudgetScope, Effect, PauseCause, RunEvent};
+use switchboard_protocol::run::{AtCeiling, BudgetScope, Effect, EffectKey, PauseCause, RunEvent};
 use switchboard_protocol::time::Millis;
 
 use super::Engine;
@@ -30,7 +30,7 @@ impl Engine {
     fn update_share(&self, now: Millis) -> Vec<Alert> {
         let state = self.recorded.state();
         let live: BTreeMap<_, _> = state.reserved().map(|(task, left)| (task.clone(), left)).collect();
-        let starting: BTreeSet<TaskId> = self.starting.values().cloned().collect();
+        let starting: BTreeSet<TaskId> = self.under_way.iter().filter_map(EffectKey::started).cloned().collect();
         let at_ceiling = state.budget().map_or(AtCeiling::default(), |budget| budget.at_ceiling);
         let ceiling = state.plan_ceiling().map(|ceiling| (ceiling, at_ceiling));
         let run = &self.plan.run;
@@ -84,7 +84,8 @@ impl Engine {
     fn wants_workers(&self, now: Millis) -> bool {
         let state = self.recorded.state();
         let is_start = |effect: &Effect| matches!(effect, Effect::StartWorker { .. });
-        self.starting.is_empty() && state.reserved().next().is_none() && state.decide(now).iter().any(is_start)
+        let is_starting = self.under_way.iter().any(|key| key.started().is_some());
+        !is_starting && state.reserved().next().is_none() && state.decide(now).iter().any(is_start)
     }
 
     /// Reserves a place for a worker that is to start; returns true if there is one. Other effects need none.
@@ -94,11 +95,7 @@ impl Engine {
         let Ok(login) = self.logins.of(&self.plan, task, (step, work)) else { return true };
         let reserve = self.recorded.state().reservation();
         let wanted = WorkerRequest { task, account: &login.account, is_scripted: login.is_scripted, reserve };
-        let has_place = self.world.shared.state().start(&self.plan.run, wanted, now).is_ok();
-        if has_place {
-            self.starting.insert(effect.key(), task.clone());
-        }
-        has_place
+        self.world.shared.state().start(&self.plan.run, wanted, now).is_ok()
     }
 
     /// Forgets the places that were requested for starts no longer planned.

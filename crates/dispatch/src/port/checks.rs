@@ -16,8 +16,8 @@ use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
-use super::future::BoxFuture;
 use crate::Error;
+use crate::future::BoxFuture;
 
 /// Maximum address space of the child, in bytes: a parser that allocates without end fails there.
 const MEMORY: u64 = 4 << 30;

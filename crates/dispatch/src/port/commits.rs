@@ -2,7 +2,7 @@
 
 use switchboard_store::{Batch, Committed, Store};
 
-use super::future::BoxFuture;
+use crate::future::BoxFuture;
 
 /// Writes batches to the record.
 pub(crate) trait Commits: Send + Sync {

@@ -3,8 +3,8 @@
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::run::HeldBy;
 
-use super::BoxFuture;
 use crate::Error;
+use crate::future::BoxFuture;
 
 /// Files reserved by other agents.
 pub trait FileLeases: Send + Sync + 'static {

@@ -10,9 +10,9 @@ use switchboard_process::spawn::{End, Exit, Output, Spawn, StopFlag};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::text::unstyled;
 
-use super::future::BoxFuture;
 use crate::Error;
 use crate::error::io;
+use crate::future::BoxFuture;
 
 /// Maximum number of files copied into a tree: a large `node_modules` has 100,000.
 const MAX_FILES: usize = 200_000;
@@ -253,5 +253,20 @@ mod tests {
         assert_eq!(fs::read_link(to.join("in")).unwrap(), Path::new(".env"));
         assert!(!to.join("out").exists() && !folder.path().join("file").exists());
         assert_eq!(left_out.len(), 3, "{left_out:?}");
+    }
+
+    #[test]
+    fn a_link_that_came_to_lead_out_after_the_files_were_listed_is_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir_all(&from).unwrap();
+        fs::create_dir_all(&to).unwrap();
+        std::os::unix::fs::symlink("../secret", from.join("out")).unwrap();
+
+        let reason = copy_one(&from, &to, Path::new("out")).unwrap();
+
+        assert_eq!(reason, Some("a link that leads out of the repository"));
+        assert!(fs::symlink_metadata(to.join("out")).is_err());
+        assert_eq!(copy_one(&from, &to, Path::new("none")).unwrap(), Some("it is gone"));
     }
 }

@@ -12,10 +12,10 @@ use switchboard_protocol::frame::{ABANDONED_FILE, Frame, MAX_FRAME_BYTES, Worker
 use switchboard_protocol::id::WorkerId;
 
 use super::files::{Disk, Files as _};
-use super::future::BoxFuture;
 use crate::Error;
 use crate::error::io;
 use crate::event::frame_number;
+use crate::future::BoxFuture;
 
 /// Number of frames read from a journal at once.
 const PAGE: usize = 1000;

@@ -1,6 +1,6 @@
 //! Runs blocking work (git, files, processes) outside the runtime's own threads.
 
-use super::future::BoxFuture;
+use crate::future::BoxFuture;
 
 /// Piece of blocking work; it delivers its result itself.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;

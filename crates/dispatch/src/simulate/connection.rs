@@ -22,6 +22,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(7);
 /// Maximum number of bytes in transit.
 const PIPE: usize = 64 << 10;
 
+/// Buffer of a reader, in bytes: most lines are shorter.
+const READ: usize = 1 << 10;
+
 /// Keeps a shim connected as long as both the present life of the daemon and the shim last.
 pub(super) fn keep(stage: &Arc<Stage>, folder: PathBuf) {
     tokio::spawn(connect(Arc::clone(stage), folder));
@@ -77,11 +80,19 @@ async fn session(stage: &Arc<Stage>, folder: &Path) {
     let serving = tokio::spawn(async move {
         let (read, write) = tokio::io::split(theirs);
         // A refusal closes the connection.
-        drop(daemon.attach(&hello, BufReader::new(read), write).await);
+        drop(daemon.attach(&hello, BufReader::with_capacity(READ, read), write).await);
     });
     let (read, write) = tokio::io::split(ours);
-    let mut session =
-        Session { stage, folder, read: BufReader::new(read), write, sent: 0, beats: 0, beat_at: None, exit_at: None };
+    let mut session = Session {
+        stage,
+        folder,
+        read: BufReader::with_capacity(READ, read),
+        write,
+        sent: 0,
+        beats: 0,
+        beat_at: None,
+        exit_at: None,
+    };
     session.run().await;
     if stage.chance(500) {
         // The daemon detects the end of the connection itself.

@@ -17,6 +17,7 @@ use switchboard_protocol::verb::run::{
     UndoMergeRequest,
 };
 
+use super::git::UNUSUAL;
 use super::people::{ann, boot};
 use super::repo::MAIN;
 use super::shown;
@@ -117,6 +118,11 @@ impl After<'_> {
     async fn look(&self, state: &RunState) -> Result<(), String> {
         let request = GetRunRequest { run: Some(self.run.to_string()), diff: false, sizes: false };
         let reply = self.until_answered(|| self.daemon.get_run(&request)).await?.map_err(|error| error.to_string())?;
+        // What has been merged into the branch of a slice may never have landed in the run's.
+        let has_landed = self.head().is_some_and(|head| head.to_string() != reply.summary.base);
+        let is_offered = reply.summary.merged > 0 && has_landed && !reply.summary.is_merged;
+        let notes: &[&str] = if is_offered { &[UNUSUAL] } else { &[] };
+        expect(reply.notes == notes, || format!("{notes:?} expected before a merge: {:?}", reply.notes))?;
         let views: Vec<_> = state.tasks().collect();
         let outcome = state.outcome().map(|outcome| format!("{outcome:?}").to_lowercase()).unwrap_or_default();
         expect(reply.summary.state == outcome, || format!("{} is said to be {}", outcome, reply.summary.state))?;
@@ -170,7 +176,8 @@ impl After<'_> {
         if !missing.is_empty() {
             let refused = self.merge_once(false).await?;
             let cause = refused.as_ref().err().map(|error| error.to_failure().cause.join("\n")).unwrap_or_default();
-            let names_all = missing.iter().take(20).all(|view| cause.contains(&format!("task {} ", view.task)));
+            let named = missing.iter().take(20).all(|view| cause.contains(&format!("task {} ", view.task)));
+            let names_all = named && cause.contains(" more tasks") == (missing.len() > 20);
             let is_refused = code(&refused) == "dispatch.partial" && names_all;
             let says_so = |reply: &MergeRunReply| had_it && reply.already && !reply.notes.is_empty();
             let is_right = is_refused || refused.as_ref().is_ok_and(says_so);
@@ -188,7 +195,9 @@ impl After<'_> {
         }
         let request = GetRunRequest { run: Some(self.run.to_string()), diff: false, sizes: false };
         let reply = self.until_answered(|| self.daemon.get_run(&request)).await?.map_err(|error| error.to_string())?;
-        expect(reply.summary.is_merged, || "a merged run is not said to be".to_owned())
+        expect(reply.summary.is_merged && reply.notes.is_empty(), || {
+            format!("a merged run is not said to be, or still noted: {:?}", reply.notes)
+        })
     }
 
     /// Returns true if the merge moved the user's branch to its present tip or, if it was done before, to a commit that

@@ -16,6 +16,9 @@ use crate::port::git::Commit;
 
 type Result<T> = std::result::Result<T, Error>;
 
+/// What git says is unusual about any change.
+pub(super) const UNUSUAL: &str = "its files are simulated";
+
 /// Git on the repository of a simulation.
 pub(super) struct SimGit(pub(super) Arc<Stage>);
 
@@ -155,8 +158,8 @@ impl Git for SimGit {
         self.with(|repo| repo.made(commit).map(|_| Author { name: "ann".to_owned(), email: String::new(), at }))
     }
 
-    fn unusual(&self, _old: &Oid, _new: &Oid) -> Result<Vec<String>> {
-        Ok(Vec::new())
+    fn unusual(&self, old: &Oid, new: &Oid) -> Result<Vec<String>> {
+        Ok((old != new).then(|| UNUSUAL.to_owned()).into_iter().collect())
     }
 
     fn left_out(&self) -> Result<Vec<String>> {

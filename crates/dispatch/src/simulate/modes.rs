@@ -9,7 +9,7 @@ use fastrand::Rng;
 use switchboard_pipeline::modes::State;
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::modes::{ModeEvent, ModeFact, OptionalSteps};
+use switchboard_protocol::modes::{ModeEvent, ModeFact, OptionalSteps, PersonAnswer};
 use switchboard_protocol::need::{Need, NeedKind};
 use switchboard_protocol::run::WorkerTimeout;
 use switchboard_protocol::verb::run::{Drive, ResumeRunRequest, StartRunRequest};
@@ -21,6 +21,7 @@ use super::spec::SimSpec;
 use super::stage::Stage;
 use super::{architect, live_until, people};
 use crate::Dispatch;
+use crate::drive::question_id;
 use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
 
@@ -240,6 +241,7 @@ fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
     if let Some(need) = needs.iter().find(|need| need.kind == NeedKind::Team && need.outcome.is_none()) {
         return Err(format!("{} is open though the run is over", need.id));
     }
+    answers_are_those_given(store, &run, &events)?;
     if is_done {
         let base =
             Oid::parse(row.try_text("base").map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
@@ -254,6 +256,24 @@ fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
     (report.crashes, report.panics, report.steps) = (played.crashes, played.panics, played.steps);
     (report.seats, report.led) = (played.seats, played.led);
     Ok(report)
+}
+
+/// Checks that what a person chose or wrote is what the run goes on with.
+fn answers_are_those_given(store: &Store, run: &RunId, events: &[ModeEvent]) -> Result<(), String> {
+    for event in events {
+        let ModeEvent::PersonAnswered { step, answer, .. } = event else { continue };
+        let id = question_id(run, *step);
+        let row = store.get(switchboard_needs::NEEDS, &[id.as_str().into()]).map_err(|error| error.to_string())?;
+        let option = row.as_ref().and_then(|row| row.get_text("option")).unwrap_or_default();
+        let is_given = match answer {
+            PersonAnswer::Text { .. } => option == "text" || option.parse::<usize>().is_ok(),
+            PersonAnswer::Chose { choice, .. } => option == choice.as_str(),
+        };
+        if !is_given {
+            return Err(format!("{option:?} was answered to {id}, and the run goes on with {answer:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the run's branch has the change of each task of the plan once, and nothing that the gates reject.

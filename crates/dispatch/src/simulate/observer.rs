@@ -3,24 +3,26 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::frame::WorkerSpec;
-use switchboard_protocol::id::{Digest, NeedId, RunId, WorkerId};
+use switchboard_protocol::id::{AgentName, Digest, NeedId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, Step, StepId, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, PersonAnswer, RunEvent, Verdict};
-use switchboard_protocol::worker::WorkerFact;
 
 use super::judges::Judges;
 use super::launched;
+use super::seen::Seen;
 use super::spec::{ANOTHERS, COST};
 use crate::notes;
 
 /// Task and number of an attempt.
 type Attempt = (TaskId, u32);
+
+/// Run in messages that are only counted.
+static ANY_RUN: LazyLock<RunId> = LazyLock::new(|| RunId::from_bits(0));
 
 /// State of one run, by its subject.
 #[derive(Default)]
@@ -87,6 +89,8 @@ pub(super) struct Observer {
     onto: BTreeMap<WorkerId, String>,
     /// Number of rebased trees of workers.
     pub(super) rebased: u64,
+    /// Number of rebases that failed otherwise than by a conflict.
+    pub(super) failed_rebases: u64,
     pub(super) most_live: u64,
     /// True if the plan is one of the simulation's own.
     pub(super) has_usual_plan: bool,
@@ -172,30 +176,33 @@ impl Observer {
         self.names.insert(worker.clone(), name);
     }
 
+    /// Checks that a new daemon counts each live worker whose name it holds among the agents with a task.
+    pub(super) fn took_over(&mut self, holds: impl Fn(&RunId, &str) -> bool, is_assigned: impl Fn(&AgentName) -> bool) {
+        let live = self.live.keys().filter_map(|worker| {
+            let run = self.of_worker.get(worker)?.strip_prefix("run/")?;
+            Some((worker, RunId::new(run).ok()?, self.names.get(worker)?))
+        });
+        let is_forgotten = |name: &str| !AgentName::new(name).is_ok_and(|name| is_assigned(&name));
+        let forgotten = live.filter(|(_, run, name)| holds(run, name) && is_forgotten(name));
+        if let Some(what) = forgotten.map(|(worker, _, name)| format!("{worker}, {name}, has no task")).next() {
+            self.fault(what);
+        }
+    }
+
     /// Checks that the mail about units is in the commit of its events, once for each event.
-    fn notes_match(&mut self, events: &[NewEvent], steps: &[(&str, RunEvent)]) {
-        let run = RunId::from_bits(0);
-        let told = steps.iter().filter(|(_, step)| notes::unit_message(&run, step).is_some()).count();
-        let of_unit = |event: &&NewEvent| {
-            let what = event.facts["what"]["type"].as_str();
-            event.kind == "message_noted" && matches!(what, Some("unit_started" | "unit_completed" | "error"))
-        };
-        let notes = events.iter().filter(of_unit).count();
-        self.insist(told == notes, || format!("{told} events are told of in {notes} messages of their commit"));
+    fn notes_match(&mut self, Seen { steps, notes, .. }: &Seen) {
+        let told = steps.iter().filter(|(_, step)| notes::unit_message(&ANY_RUN, step).is_some()).count();
+        self.insist(told == *notes, || format!("{told} events are told of in {notes} messages of their commit"));
     }
 
     /// Handles committed events.
-    pub(super) fn see(&mut self, events: &[NewEvent]) {
-        for event in events.iter().filter(|event| event.kind == "worker_equipped") {
-            if let Some(WorkerFact::WorkerEquipped { worker, agent, .. }) = event.fact() {
-                self.named(&worker, agent.folded());
-            }
+    pub(super) fn see(&mut self, mut seen: Seen) {
+        for (worker, name) in std::mem::take(&mut seen.named) {
+            self.named(&worker, name);
         }
-        let of_runs = events.iter().filter(|event| event.subject.starts_with("run/"));
-        let steps: Vec<_> = of_runs.filter_map(|event| Some((event.subject.as_str(), event.fact()?))).collect();
-        self.notes_match(events, &steps);
-        for (of, step) in steps {
-            self.step(of, step);
+        self.notes_match(&seen);
+        for (of, step) in seen.steps {
+            self.step(&of, step);
         }
     }
 
@@ -246,6 +253,8 @@ impl Observer {
                     *losses += 1;
                     let losses = *losses;
                     self.insist(losses <= MAX_LOSSES, || format!("{task} has lost {losses} workers"));
+                } else {
+                    self.fault(format!("{worker} of {task} is lost after its end"));
                 }
             }
             RunEvent::PersonAsked { task, worker, .. } => {
@@ -298,6 +307,8 @@ impl Observer {
                 let before = self.onto.insert(worker, onto.clone());
                 self.rebased += u64::from(before.is_some_and(|before| before != onto));
             }
+            // No commit: git failed.
+            RunEvent::TreeNotRebased { onto, .. } => self.failed_rebases += u64::from(onto.is_empty()),
             RunEvent::RunPaused { .. } => self.run(run).is_paused = true,
             RunEvent::RunResumed => self.run(run).is_paused = false,
             RunEvent::PlanRecorded { .. }
@@ -320,7 +331,6 @@ impl Observer {
             | RunEvent::TaskStopRequested { .. }
             | RunEvent::TaskBudgetSet { .. }
             | RunEvent::TaskRebaseRequested { .. }
-            | RunEvent::TreeNotRebased { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }

@@ -84,6 +84,8 @@ pub(super) async fn boot(stage: &Stage, daemon: &Dispatch) {
         stage.delay(1_000).await;
     }
     let world = &daemon.world;
+    let holds = |run: &RunId, name: &str| world.worker_names.all(run).iter().any(|held| held.folded() == name);
+    lock(&stage.observer).took_over(holds, |name| world.is_assigned(name));
     tokio::spawn(switchboard_needs::expire(world.store.clone(), world.stop.clone()));
 }
 

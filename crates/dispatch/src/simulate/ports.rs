@@ -21,15 +21,17 @@ use switchboard_protocol::verb::check::CheckCall;
 use switchboard_store::{Batch, Committed, Guard, Store};
 
 use super::git::SimGit;
+use super::seen::Seen;
 use super::shim::BAD;
 use super::shims::SimShims;
 use super::spec::{ANOTHERS, Defect, Refusal};
 use super::stage::Stage;
+use crate::future::BoxFuture;
 use crate::lock::lock;
 use crate::port::setups::{Included, SetupCall, SetupEnd};
 use crate::port::threads::Job;
 use crate::port::{
-    BoxFuture, Checks, Commits, FileLeases, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail, WorkerRules,
+    Checks, Commits, FileLeases, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail, WorkerRules,
 };
 use crate::work::RUNS;
 use crate::{Error, WorkerIdentity};
@@ -95,14 +97,17 @@ impl Commits for SimCommits {
                 }
                 None => {}
             }
+            #[cfg(test)]
             let events = batch.events.clone();
+            let is_pause = |event: &&NewEvent| event.kind == "run_paused" && event.facts["cause"] == "disk";
+            let disk_pauses = batch.events.iter().filter(is_pause).count() as u64;
+            let seen = Seen::of(&batch.events);
             let committed = self.store.commit(batch).await?;
             if !committed.repeated {
                 #[cfg(test)]
                 self.stage.note_events(&events);
-                lock(&self.stage.observer).see(&events);
-                let is_pause = |event: &&NewEvent| event.kind == "run_paused" && event.facts["cause"] == "disk";
-                lock(&self.stage.report).disk_pauses += events.iter().filter(is_pause).count() as u64;
+                lock(&self.stage.observer).see(seen);
+                lock(&self.stage.report).disk_pauses += disk_pauses;
             }
             self.stage.step().await;
             Ok(committed)

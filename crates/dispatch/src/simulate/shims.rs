@@ -17,8 +17,8 @@ use super::shim::{Act, BAD, SimShim};
 use super::stage::Stage;
 use crate::Error;
 use crate::event::frame_number;
+use crate::future::BoxFuture;
 use crate::lock::lock;
-use crate::port::BoxFuture;
 use crate::port::shims::{Shim, Shims};
 
 /// Shims of a simulation.

@@ -146,6 +146,8 @@ pub struct SimReport {
     pub disk_pauses: u64,
     /// Number of rebased trees of workers.
     pub rebased: u64,
+    /// Number of rebases that failed otherwise than by a conflict.
+    pub failed_rebases: u64,
     /// Number of events in the log.
     pub events: u64,
     /// Number of tasks of the run.

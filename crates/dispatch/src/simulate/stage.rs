@@ -113,7 +113,9 @@ impl Stage {
         let workers = spec.workers.or(workers.filter(|_| spec.budgets > 0));
         let mut of_team = Rng::with_seed(seed.wrapping_mul(31) ^ u64::MAX);
         let team = (of_team.u64(..1000) < spec.teams).then(|| of_team.bool());
-        let limits = Limits { day, at_ceiling: AtCeiling::Pause, workers, ..Limits::default() };
+        let halts = Rng::with_seed(seed.wrapping_mul(37) ^ u64::MAX).u8(..4) == 0;
+        let at_ceiling = [AtCeiling::Pause, AtCeiling::Halt][usize::from(halts)];
+        let limits = Limits { day, at_ceiling, workers, ..Limits::default() };
         Self {
             spec,
             team,

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::WorkerId;
 
 use switchboard_protocol::verb::run::{GetRunRequest, ResumeRunRequest, StartRunRequest};
 use switchboard_store::{Batch, Filter};
@@ -48,6 +49,17 @@ fn plays(seed: u64, spec: SimSpec) -> SimReport {
     match simulate(seed, spec) {
         Ok(report) => report,
         Err(broken) => panic!("seed {seed}: {broken}\ncargo xtask torture dispatch --seed {seed} --seeds 1\n{spec:?}"),
+    }
+}
+
+#[test]
+fn a_seed_repeats_its_history() {
+    // In the first, three workers are stopped at once.
+    for seed in [159, 1, 2, 3] {
+        let first = plays(seed, SimSpec::rough());
+
+        assert_eq!(plays(seed, SimSpec::rough()), first, "seed {seed}");
+        assert_eq!(plays(seed, SimSpec::rough()), first, "seed {seed}");
     }
 }
 
@@ -203,6 +215,7 @@ fn a_rebase_that_meets_a_full_disk_at_any_of_its_writes_is_done_once_there_is_ro
         let report = plays(7, SimSpec { full_disk, ..rebased });
 
         assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 4), "at write {write}: {report:?}");
+        assert_eq!(report.failed_rebases, 0, "at write {write} the run pauses instead");
         pauses += report.disk_pauses;
         moved += report.rebased;
     }
@@ -489,4 +502,29 @@ fn a_run_that_agents_lead_now_and_then_keeps_its_promises() {
 
     assert!(ends["succeeded"] > 20 && seats > 60 && led > 300, "{ends:?} {seats} {led}");
     insta::assert_snapshot!(recorded);
+}
+
+#[test]
+fn that_an_agent_lists_our_tools_is_recorded_once() {
+    with_daemon(async |daemon, request| {
+        daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let workers = daemon.world.store.read(&Query::table(crate::work::WORKERS).limit(1)).unwrap();
+        let worker = WorkerId::new(workers[0].get_text("id").unwrap()).unwrap();
+        let listed = || {
+            let all = daemon.world.store.events(0, &Filter::all(), 10_000).unwrap();
+            all.iter().filter(|event| event.kind == "worker_tools_listed").count()
+        };
+        assert_eq!(listed(), 0);
+        assert!(crate::tools::missed(&daemon.world, &worker).unwrap().is_some());
+
+        for _ in 0..3 {
+            daemon.tools_listed(&worker);
+            // Longer than its commit takes.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+
+        assert_eq!(listed(), 1);
+        assert!(crate::tools::missed(&daemon.world, &worker).unwrap().is_none());
+    });
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::evidence::{has_passed, is_held_to, of_report};
+use crate::evidence::{has_passed, is_confirmed, is_held_to, of_report};
 use switchboard_protocol::run::Verdict;
 
 fn finding(path: &str, rule: &str, is_new: bool, blocks: bool) -> Value {
@@ -102,4 +102,19 @@ fn a_gate_has_passed_only_if_it_looked_and_let_the_change_pass() {
 
     assert_eq!(all.map(has_passed), [true, true, false, false, false, false, false]);
     assert_eq!(all.map(is_held_to), [true, true, true, true, true, false, false]);
+}
+
+#[test]
+fn only_good_evidence_of_a_gate_that_passed_is_confirmed() {
+    use switchboard_protocol::evidence::Verdict as Of;
+
+    for evidence in [Of::Pass, Of::Warn, Of::Approved] {
+        assert!(is_confirmed(evidence, Some(Verdict::Pass)), "{evidence:?}");
+        assert!(!is_confirmed(evidence, Some(Verdict::Fail)), "{evidence:?}");
+        assert!(!is_confirmed(evidence, None), "{evidence:?}");
+    }
+    for evidence in [Of::Fail, Of::Rejected] {
+        assert!(!is_confirmed(evidence, Some(Verdict::Pass)), "{evidence:?}");
+        assert!(!is_confirmed(evidence, Some(Verdict::Fail)), "both say that it failed");
+    }
 }

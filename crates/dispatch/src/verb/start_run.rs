@@ -32,6 +32,7 @@ use switchboard_store::{Batch, Durability, Idempotency};
 use crate::drive::PartOf;
 use crate::error::shape;
 use crate::event::cut;
+use crate::future::BoxFuture;
 use crate::plan::{self, RunPart, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
@@ -70,95 +71,97 @@ impl Dispatch {
     }
 
     /// Starts a plan, independently or as a part of a run that a team leads.
-    pub(crate) async fn start_plan(
-        &self,
+    pub(crate) fn start_plan<'a>(
+        &'a self,
         request: StartRunRequest,
-        of: Option<&PartOf>,
-        caller: &Caller,
+        of: Option<&'a PartOf>,
+        caller: &'a Caller,
         call: Option<Idempotency>,
-    ) -> Result<StartRunReply, Error> {
-        let world = &self.world;
-        request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
-        super::set_budget::check_plan(request.plan_budget)?;
-        world.read_limits().await?;
-        bounded(request.parent_trace.as_deref())?;
-        countable(request.max_workers)?;
-        distinct(&request.agents)?;
-        let (written, unread) = written(&request)?;
-        let tree = start_point::tree(world, &request, caller).await?;
-        let hash = plan_hash::whole(&written);
-        let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
-        let (resolved, derived) = dataflow::resolve(left);
-        let Part { plan, notes } = part(&resolved, &request)?;
-        let asked = ModeRequest { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
-        let InMode { mut plan, max_workers } = in_mode(plan, &asked)?;
-        if request.team {
-            plan.switchboard.get_or_insert_default().team = Some(true);
-        }
-        if request.turbo {
-            plan.switchboard.get_or_insert_default().turbo = Some(true);
-        }
-        let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
-        roles::check(&request.roles, &plan)?;
-        roles::check_limits(&request.team_limits)?;
-        let plan = match request.best_of {
-            Some(count) => with_best_of(plan, count)?,
-            None => plan,
-        };
-        let max_workers = request.max_workers.or(max_workers);
-        let mut expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
-        if let Some(of) = of {
-            of.mark_optional_changes(&mut expanded);
-        }
-        let mut start_point = StartPoint::look(world, &tree, &expanded.plan, &request).await?;
-        let mut follows = None;
-        if let Some(progress) = progress {
-            (start_point.base, follows) = (progress.base, progress.follows);
-        }
-        inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
-        let blockers = match (is_team, of) {
-            (true, None) => self.check_team(&tree, (&written, &hash), &plan, &start_point.base, &request).await?,
-            // The needs of its phase were checked before.
-            (true, Some(of)) if of.is_phase() => {
-                sizes::check(world, &plan, &start_point.base, &request.source).await?;
-                Vec::new()
+    ) -> BoxFuture<'a, Result<StartRunReply, Error>> {
+        Box::pin(async move {
+            let world = &self.world;
+            request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
+            super::set_budget::check_plan(request.plan_budget)?;
+            world.read_limits().await?;
+            bounded(request.parent_trace.as_deref())?;
+            countable(request.max_workers)?;
+            distinct(&request.agents)?;
+            let (written, unread) = written(&request)?;
+            let tree = start_point::tree(world, &request, caller).await?;
+            let hash = plan_hash::whole(&written);
+            let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
+            let (resolved, derived) = dataflow::resolve(left);
+            let Part { plan, notes } = part(&resolved, &request)?;
+            let asked = ModeRequest { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
+            let InMode { mut plan, max_workers } = in_mode(plan, &asked)?;
+            if request.team {
+                plan.switchboard.get_or_insert_default().team = Some(true);
             }
-            (true | false, _) => Vec::new(),
-        };
-        let run = world.fresh_run()?;
-        let mut run_plan = run_plan(run, &request, &expanded, &start_point)?;
-        let prepare = if request.use_execution_graph { prepare } else { prepare_together };
-        let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
-        let compiled = compile(&expanded, &prepared, &request.team_limits, |settings| run_plan.attempts(settings));
-        let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
-        let compiled = limited(compiled, &run_plan)?;
-        let judges = judges(&compiled);
-        let parts = run_plan.parts(&prepared.eligible, &judges)?;
-        let agents = agents(&*world.ports.shims, &parts)?;
-        roles::applicable(&request.roles, &parts)?;
-        let held = isolation::Held::judge(world, &run_plan, &parts)?;
-        let setup = setup(world, &tree, &mut run_plan, &start_point.locks).await?;
-        // A dry run starts nothing, so nothing has to be trusted for it.
-        if !request.dry_run {
-            trusted(world, &start_point.locks, &written)?;
-        }
-        let ineffective_settings =
-            ineffective_settings::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
-        let notes = [unread, notes, expanded.notes, blockers, ineffective_settings].concat();
-        let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
-        let mut reply = reply(world, &run_plan, &start_point, &decided);
-        clean(&start_point.dirty, &decided.writes())?;
-        if request.dry_run {
-            reply.skipped.extend(self.worked_on(&request, &decided).await?);
-            return Ok(reply);
-        }
-        start_point.make_folder(world).await?;
-        if !request.use_execution_graph {
-            decided.compiled.units.iter_mut().for_each(|unit| (unit.writes, unit.reads) = (Vec::new(), Vec::new()));
-        }
-        let _one_at_a_time = world.starting.lock().await;
-        let call = StartCall { by: caller.name.as_str(), of, call, reply };
-        self.open(&request, run_plan, &start_point, &decided, call).await
+            if request.turbo {
+                plan.switchboard.get_or_insert_default().turbo = Some(true);
+            }
+            let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
+            roles::check(&request.roles, &plan)?;
+            roles::check_limits(&request.team_limits)?;
+            let plan = match request.best_of {
+                Some(count) => with_best_of(plan, count)?,
+                None => plan,
+            };
+            let max_workers = request.max_workers.or(max_workers);
+            let mut expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
+            if let Some(of) = of {
+                of.mark_optional_changes(&mut expanded);
+            }
+            let mut start_point = StartPoint::look(world, &tree, &expanded.plan, &request).await?;
+            let mut follows = None;
+            if let Some(progress) = progress {
+                (start_point.base, follows) = (progress.base, progress.follows);
+            }
+            inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
+            let blockers = match (is_team, of) {
+                (true, None) => self.check_team(&tree, (&written, &hash), &plan, &start_point.base, &request).await?,
+                // The needs of its phase were checked before.
+                (true, Some(of)) if of.is_phase() => {
+                    sizes::check(world, &plan, &start_point.base, &request.source).await?;
+                    Vec::new()
+                }
+                (true | false, _) => Vec::new(),
+            };
+            let run = world.fresh_run()?;
+            let mut run_plan = run_plan(run, &request, &expanded, &start_point)?;
+            let prepare = if request.use_execution_graph { prepare } else { prepare_together };
+            let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
+            let compiled = compile(&expanded, &prepared, &request.team_limits, |settings| run_plan.attempts(settings));
+            let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
+            let compiled = limited(compiled, &run_plan)?;
+            let judges = judges(&compiled);
+            let parts = run_plan.parts(&prepared.eligible, &judges)?;
+            let agents = agents(&*world.ports.shims, &parts)?;
+            roles::applicable(&request.roles, &parts)?;
+            let held = isolation::Held::judge(world, &run_plan, &parts)?;
+            let setup = setup(world, &tree, &mut run_plan, &start_point.locks).await?;
+            // A dry run starts nothing, so nothing has to be trusted for it.
+            if !request.dry_run {
+                trusted(world, &start_point.locks, &written)?;
+            }
+            let ineffective_settings =
+                ineffective_settings::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
+            let notes = [unread, notes, expanded.notes, blockers, ineffective_settings].concat();
+            let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
+            let mut reply = reply(world, &run_plan, &start_point, &decided);
+            clean(&start_point.dirty, &decided.writes())?;
+            if request.dry_run {
+                reply.skipped.extend(self.worked_on(&request, &decided).await?);
+                return Ok(reply);
+            }
+            start_point.make_folder(world).await?;
+            if !request.use_execution_graph {
+                decided.compiled.units.iter_mut().for_each(|unit| (unit.writes, unit.reads) = (Vec::new(), Vec::new()));
+            }
+            let _one_at_a_time = world.starting.lock().await;
+            let call = StartCall { by: caller.name.as_str(), of, call, reply };
+            self.open(&request, run_plan, &start_point, &decided, call).await
+        })
     }
 
     /// Refuses tasks unsuitable for a team, and a phase that can't begin; returns what blocks some of them.

@@ -289,3 +289,61 @@ impl Watch {
         if is_models { (TurnOutcome::ModelFailed, reason) } else { (outcome, reason) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use switchboard_protocol::frame::DriverSpec;
+    use switchboard_protocol::id::AgentName;
+    use switchboard_store::Clock;
+
+    use super::*;
+    use crate::tests::run_plan;
+
+    fn worker() -> WorkerId {
+        WorkerId::from_bits(2)
+    }
+
+    /// Returns the guardrails of a coder, as restored from a record with these facts.
+    async fn recalled(facts: &[WorkerFact]) -> Guarded {
+        let store = Store::in_memory(Vec::new(), Clock::system());
+        let event = |fact| NewEvent::of(fact, format!("worker/{}", worker()), "daemon").unwrap();
+        let events = facts.iter().map(event).collect();
+        store.commit(Batch { events, ..Batch::written() }).await.unwrap();
+        let plan = run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+        let settings = Settings { team: true, files_touched: vec!["a.rs".to_owned()], ..Settings::default() };
+        let driver = DriverSpec::Acp { argv: vec!["ann".to_owned()] };
+        let choice = AgentChoice::new(AgentName::new("ann").unwrap(), driver);
+        let of = (&worker(), None, Path::new("/tree"));
+        Guarded::recall(&store, &plan, (&settings, Some(&choice)), of, false).unwrap().unwrap()
+    }
+
+    fn reported(what: WorkerEvent) -> WorkerFact {
+        WorkerFact::WorkerReported { worker: worker(), epoch: 1, seq: 1, what }
+    }
+
+    fn changed(path: &str) -> WorkerEvent {
+        WorkerEvent::ToolCalled {
+            call: "1".to_owned(),
+            title: "Edit".to_owned(),
+            tool_kind: "edit".to_owned(),
+            status: "completed".to_owned(),
+            paths: vec![path.to_owned()],
+            why: String::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn advice_that_a_worker_has_not_had_is_given_by_the_next_daemon_once() {
+        let warned = flagged(&worker(), FindingKind::Scope.as_str(), false, "b.rs is not in the task's files_touched");
+        let turn = reported(WorkerEvent::TurnStarted { turn: 1, mail: Vec::new() });
+        let step = |guarded: Guarded| guarded.advisory.unwrap().step(&changed("b.rs"));
+
+        assert!(step(recalled(&[]).await).is_some());
+        let waits = recalled(std::slice::from_ref(&warned)).await;
+        assert_eq!(waits.advice.as_deref(), Some("b.rs is not in the task's files_touched"));
+        assert!(waits.halted.is_none());
+        assert_eq!(step(waits), None, "it was warned");
+        assert_eq!(recalled(&[warned, turn]).await.advice, None, "it has had the advice with this turn");
+    }
+}

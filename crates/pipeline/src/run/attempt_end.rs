@@ -74,13 +74,19 @@ mod tests {
                 "2026-11-26T17:51:14.250Z lost 017f22e2-79b0-7cc3-98c4",
                 "2026-11-26T18:00:01Z lost 01a21901-b99f-71a1-ae95",
             ),
+            ("gone at 17:51:14", "gone at 18:00:01"),
             ("error: gone; its standard error ends with: pid 1", "error: gone; its standard error ends with: pid 2"),
         ];
         for (one, other) in same {
             assert_eq!(essence(one), essence(other));
         }
 
-        for (one, other) in [("exit code 1", "exit code 2"), ("main.rs:12:5", "main.rs:14:5"), ("é 403", "é 500")] {
+        for (one, other) in [
+            ("exit code 1", "exit code 2"),
+            ("main.rs:12:5", "main.rs:14:5"),
+            ("é 403", "é 500"),
+            ("abc12345", "abc12346"),
+        ] {
             assert_ne!(essence(one), essence(other));
         }
         assert_eq!(essence("exit, exit code 3: no (x.y)"), "exit, exit code 3: no (x.y)");

@@ -14,10 +14,7 @@ impl RunState {
 
     /// Sets the budget. Ends a pause that the old budget caused if the new one has room.
     pub(super) fn budget_set(&mut self, budget: Option<Budget>, plan: Option<u64>, day: bool) -> Consequences {
-        // If only the ceiling of a day changed, the budget is the same, and its shares are not reported again.
-        if self.account.budget() != budget.as_ref() {
-            self.account.set(budget);
-        }
+        self.account.set(budget);
         self.account.set_shared(plan, day);
         let mut consequences = Vec::new();
         if self.pause == Some(PauseCause::Budget) && self.account.has_room(1) {
@@ -189,7 +186,7 @@ impl RunState {
 
     /// Returns true if work is left that needs no further worker.
     fn can_go_on_without_room(&self) -> bool {
-        let is_due = |at| self.follow_up(&self.records[at]).is_some();
+        let is_due = |at| self.follow_up(&self.records[at], &|_| false).is_some();
         self.queue.live_count() > 0
             || self.next_turn().is_some()
             || self.queue.due().any(is_due)

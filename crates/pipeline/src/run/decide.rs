@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::run::way::{CommandStep, Step, StepAction};
-use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOutcome, StopCause};
+use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, EffectKey, PauseCause, RunOutcome, StopCause};
 use switchboard_protocol::time::Millis;
 
 use super::RunState;
@@ -17,10 +17,17 @@ impl RunState {
     /// it is folded; see [`Effect::key`].
     #[must_use]
     pub fn decide(&self, now: Millis) -> Vec<Effect> {
+        self.decide_beside(now, &|_| false)
+    }
+
+    /// As [`decide`](Self::decide), without the gates that are under way: their effects are the largest.
+    #[must_use]
+    pub fn decide_beside(&self, now: Millis, is_under_way: &dyn Fn(&EffectKey) -> bool) -> Vec<Effect> {
         if !self.is_open() || self.finished.is_some() {
             return Vec::new();
         }
-        let mut effects: Vec<_> = self.queue.due().filter_map(|at| self.follow_up(&self.records[at])).collect();
+        let due = self.queue.due().map(|at| &self.records[at]);
+        let mut effects: Vec<_> = due.filter_map(|record| self.follow_up(record, is_under_way)).collect();
         let late: BTreeSet<_> = self.queue.late(now).collect();
         effects.extend(late.iter().filter_map(|at| stop(&self.records[*at], StopCause::TimedOut)));
         effects.extend(self.interrupted(&late));
@@ -153,8 +160,8 @@ impl RunState {
         }
     }
 
-    /// Returns the next effect of a begun task that waits for no other task.
-    pub(super) fn follow_up(&self, record: &Record) -> Option<Effect> {
+    /// Returns the next effect of a begun task that waits for no other task, unless it is gates that are under way.
+    pub(super) fn follow_up(&self, record: &Record, is_under_way: &dyn Fn(&EffectKey) -> bool) -> Option<Effect> {
         let (task, attempt) = (record.task()?.clone(), record.attempt());
         if let Some(Waiting { need, .. }) = record.waiting.clone() {
             return Some(match record.stopping {
@@ -189,6 +196,7 @@ impl RunState {
         let (commit, base) = (change.commit.clone(), change.base.clone());
         match record.open_for() {
             OpenFor::LintFix { .. } => Some(Effect::FixLint { task, attempt, commit, base }),
+            OpenFor::Checks { .. } if is_under_way(&EffectKey::of_checks(&task, attempt)) => None,
             OpenFor::Checks { steps } => {
                 let asked = |step: &usize| asked_check(record, *step, &record.unit.way().steps()[*step]);
                 let checks = steps.iter().filter_map(asked).collect();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, PauseCause, SkipCode, Skipped, TaskView};
+use switchboard_protocol::text::listed;
 
 use super::RunState;
 use super::record::{Ending, OpenFor};
@@ -95,9 +96,7 @@ impl RunState {
     /// Describes what a unit waits for.
     fn unmet(&self, at: usize) -> String {
         let is_open = |on: &&usize| !matches!(self.records[**on].ending, Some(Ending::Done { .. }));
-        let open: Vec<_> = self.records[at].depends.iter().filter(is_open).collect();
-        let names: Vec<_> = open.iter().take(MAX_NAMED).map(|on| self.records[**on].id.to_string()).collect();
-        let more = if open.len() > MAX_NAMED { format!(" and {} more", open.len() - MAX_NAMED) } else { String::new() };
-        format!("waits for {}{more}", names.join(", "))
+        let open = self.records[at].depends.iter().filter(is_open);
+        format!("waits for {}", listed(open.map(|on| self.records[*on].id.to_string()), MAX_NAMED))
     }
 }

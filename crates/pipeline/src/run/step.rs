@@ -257,6 +257,13 @@ impl RunState {
         }
     }
 
+    /// Returns true if a worker of a task has begun and has not ended.
+    #[must_use]
+    pub fn is_live(&self, id: &TaskId, worker: &WorkerId) -> bool {
+        let is_open = |slot: &Slot| !matches!(slot, Slot::Ended { .. });
+        self.find(id).is_ok_and(|at| self.step_of_worker(at, worker, is_open).is_some())
+    }
+
     /// Returns the step of the worker if its slot `fits`.
     fn step_of_worker(&self, at: usize, worker: &WorkerId, fits: impl Fn(&Slot) -> bool) -> Option<usize> {
         let unit = &self.records[at].unit;

@@ -13,7 +13,8 @@ mod unanswered;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};
 use switchboard_protocol::run::{
-    Change, Effect, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
+    Change, Effect, EffectKey, MAX_RATE_WAITS, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome,
+    Verdict,
 };
 
 use super::*;
@@ -195,6 +196,19 @@ fn tasks_start_in_natural_order_as_workers_get_free() {
 }
 
 #[test]
+fn only_gates_are_left_out_while_they_are_under_way() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
+    run.capture("1.1");
+    run.capture("1.2");
+    let keys = |effects: Vec<Effect>| effects.iter().map(Effect::key).collect::<Vec<_>>();
+    let beside = |is_under_way: &dyn Fn(&EffectKey) -> bool| keys(run.state.decide_beside(Millis(0), is_under_way));
+    let [one, two, start] = &keys(run.effects())[..] else { panic!("{:?}", run.effects()) };
+
+    assert_eq!(beside(&|key| key == one), [two.clone(), start.clone()]);
+    assert_eq!(beside(&|_| true), std::slice::from_ref(start));
+}
+
+#[test]
 fn nothing_starts_before_all_tasks_are_known() {
     let mut state = RunState::new();
     state.step(&started(3, 2), Millis(0)).unwrap();
@@ -339,6 +353,11 @@ fn the_fifth_refused_attempt_blocks_the_task_and_all_that_need_it_and_nothing_el
     let blocked = RunEvent::TaskBlocked { task: id("1.1"), attempt: 5, retries: Some(0), reason };
     assert_eq!(run.last, [blocked, failed("1.2"), failed("1.3")]);
     assert_eq!(run.view("1.3").state, TaskState::DepFailed { root: id("1.1") });
+    run.tell(failed("1.3"));
+    assert_eq!(run.last, []);
+    for (task, root) in [("1.3", "1.2"), ("1.5", "1.1"), ("1.1", "1.1")] {
+        run.refused(RunEvent::TaskDepFailed { task: id(task), root: id(root) });
+    }
     run.merge("1.4");
     run.merge("1.5");
     assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Failed }]);
@@ -361,6 +380,40 @@ fn lost_workers_are_no_attempts_but_the_third_blocks() {
         run.view("1.1").state,
         TaskState::Blocked { reason: "3 workers were lost; the last: killed [worker.lost]".to_owned() }
     );
+}
+
+#[test]
+fn a_task_waits_for_rate_limits_in_a_row_up_to_a_bound() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let limited = |run: &mut Run| run.end_turn("1.1", TurnOutcome::RateLimited);
+    for _ in 0..MAX_RATE_WAITS {
+        limited(&mut run);
+        assert_eq!(run.starting(), ["1.1"]);
+    }
+    run.end_turn("1.1", TurnOutcome::Paused);
+    for _ in 0..MAX_RATE_WAITS {
+        limited(&mut run);
+        assert_eq!(run.starting(), ["1.1"], "another end in between starts the count again");
+    }
+
+    limited(&mut run);
+
+    let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("{:?}", run.view("1.1")) };
+    assert!(reason.contains("it has waited 5 times for a rate limit"), "{reason}");
+}
+
+#[test]
+fn models_fail_in_a_row_up_to_a_bound() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let mut failed = 0;
+    while let ["1.1"] = run.starting().iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        run.end_turn("1.1", TurnOutcome::ModelFailed);
+        failed += 1;
+        assert!(failed < 100, "they never block the task");
+    }
+
+    let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("{:?}", run.view("1.1")) };
+    assert!(failed == MAX_RATE_WAITS + 1 && reason.contains("models failed 6 times in a row"), "{failed}: {reason}");
 }
 
 #[test]

@@ -310,3 +310,64 @@ fn a_way_is_read_back_with_the_same_digest() {
 
     assert_eq!(Graph::new(read).unwrap().digest(), unit.way().digest());
 }
+
+#[test]
+fn a_limit_of_zero_holds_nothing() {
+    let mut unit = Unit::new(
+        Arc::new(Graph::new(Way { steps: vec![work("work", &[Zone::Source])] }).unwrap()),
+        Digest::ZERO,
+        Digest::ZERO,
+        "head",
+    );
+    for _ in 0..20 {
+        for give_up in [Unit::lose, Unit::fail, Unit::ask_again] {
+            unit.intend(0, worker(7)).unwrap();
+            unit.start(0, Millis(0)).unwrap();
+
+            assert_eq!(give_up(&mut unit, 0), Ok(Moved::On));
+        }
+    }
+    assert_eq!((unit.held(), unit.open()), (None, vec![0]));
+    let Spent { attempts, losses, runs, failures } = unit.spent(0);
+    assert_eq!((attempts, losses, failures), (20, 20, 20), "{runs} runs");
+}
+
+#[test]
+fn each_time_that_a_step_is_carried_out_counts_as_one_run() {
+    let mut unit = team();
+    let runs = |unit: &Unit| unit.spent.iter().map(|spent| spent.runs).collect::<Vec<_>>();
+
+    do_work(&mut unit, 0, "1");
+    assert_eq!(runs(&unit), [1, 0, 0, 0, 0], "begun and captured");
+    say(&mut unit, 1, Verdict::Pass);
+    say(&mut unit, 2, Verdict::Pass);
+    assert_eq!(runs(&unit), [1, 1, 1, 0, 0], "judged without a beginning");
+    unit.capture(3, change("2")).unwrap();
+    assert_eq!(runs(&unit), [1, 1, 1, 1, 0], "captured without a beginning");
+    say(&mut unit, 2, Verdict::Pass);
+    unit.intend(4, worker(7)).unwrap();
+    unit.take_back(4).unwrap();
+    assert_eq!(runs(&unit), [1, 1, 2, 1, 0], "an intent that is taken back doesn't count");
+    unit.intend(4, worker(7)).unwrap();
+    unit.start(4, Millis(0)).unwrap();
+    assert_eq!(runs(&unit), [1, 1, 2, 1, 1]);
+}
+
+#[test]
+fn a_step_that_would_be_carried_out_too_often_holds_its_unit() {
+    let mut review = check("review", &["work"], &[Input::Head]);
+    review.limits = Limits { runs: 2, ..Limits::default() };
+    let mut merge = step("merge", StepAction::Merge);
+    merge.after = ids(&["review"]);
+    let steps = vec![work("work", &[Zone::Source]), review, merge];
+    let mut unit = Unit::new(Arc::new(Graph::new(Way { steps }).unwrap()), Digest::ZERO, Digest::ZERO, "head");
+    do_work(&mut unit, 0, "1");
+    say(&mut unit, 1, Verdict::Pass);
+
+    assert_eq!((unit.move_head("second"), unit.held(), unit.open()), (Moved::On, None, vec![1]));
+    say(&mut unit, 1, Verdict::Pass);
+    assert_eq!((unit.held(), unit.open()), (None, vec![2]));
+    unit.move_head("third");
+
+    assert_eq!((unit.held(), unit.open()), (Some(&Hold::Runs { step: 1, limit: 2 }), Vec::new()));
+}

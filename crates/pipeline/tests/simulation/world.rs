@@ -246,6 +246,9 @@ impl World {
                 return Err(refused);
             }
         };
+        if let Some(before) = before.filter(|_| self.mistake.is_none()) {
+            another_attempt_changes_nothing(&before, &event, now);
+        }
         self.note(event, folded, &consequences);
         Ok(())
     }
@@ -815,4 +818,17 @@ fn is_repeatable(event: &RunEvent) -> bool {
 fn lease(until: u32) -> HeldBy {
     let holder = AgentName::new("ann").expect("a name");
     HeldBy { holder, files: vec!["src/a.rs".to_owned()], until: Millis(until.into()) }
+}
+
+/// Checks that an event about the attempt before or after its own is refused, or changes nothing.
+fn another_attempt_changes_nothing(before: &RunState, event: &RunEvent, now: Millis) {
+    let mut json = serde_json::to_value(event).expect("an event");
+    let Some(attempt) = json["facts"]["attempt"].as_u64() else { return };
+    for other in [attempt.saturating_sub(1), attempt + 1] {
+        json["facts"]["attempt"] = other.into();
+        let stale = serde_json::from_value(json.clone()).expect("an event");
+        let mut state = before.clone();
+        let consequences = state.step(&stale, now).unwrap_or_default();
+        assert!(consequences.is_empty() && state == *before, "it is about another attempt: {stale:?}");
+    }
 }

@@ -35,9 +35,12 @@ impl Index {
     }
 
     /// Returns the keys of the rows whose first columns have these values, in order.
-    fn keys(&self, first: &[Cell]) -> BTreeSet<&Key> {
-        let from = self.keys.range((first.to_vec(), Key::new())..);
-        from.take_while(|(cells, _)| cells.starts_with(first)).map(|(_, key)| key).collect()
+    fn keys(&self, first: Vec<Cell>) -> Vec<&Key> {
+        let first = (first, Key::new());
+        let from = self.keys.range(&first..);
+        let mut keys: Vec<_> = from.take_while(|(cells, _)| cells.starts_with(&first.0)).map(|(_, key)| key).collect();
+        keys.sort_unstable();
+        keys
     }
 
     /// Returns true if a change of an existing row may move its index entry.
@@ -87,11 +90,11 @@ impl Stored {
         match best {
             Some((count, index)) if count > of_key => {
                 let first: Vec<_> = first(query, index.columns).cloned().collect();
-                index.keys(&first).into_iter().filter_map(|key| self.rows.get(key)).filter(matches).collect()
+                index.keys(first).into_iter().filter_map(|key| self.rows.get(key)).filter(matches).collect()
             }
             _ if of_key > 0 => {
                 let of_key: Vec<_> = first(query, self.table.key).cloned().collect();
-                let from = self.rows.range(of_key.clone()..).take_while(|(key, _)| key.starts_with(&of_key));
+                let from = self.rows.range::<Key, _>(&of_key..).take_while(|(key, _)| key.starts_with(&of_key));
                 from.map(|(_, row)| row).filter(matches).collect()
             }
             _ => self.rows.values().filter(matches).collect(),

@@ -89,3 +89,84 @@ pub(super) fn evidence(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -
         contracts: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::finding::CheckName;
+    use switchboard_protocol::verb::check::PartState;
+
+    use super::*;
+
+    fn reply(status: &str, secretscan: Part) -> PreCheckBatchReply {
+        let part = || Part {
+            ran: false,
+            state: PartState::NotConfigured,
+            passed: false,
+            result: None,
+            error: Some("this version does not have it".to_owned()),
+            duration_ms: 0,
+        };
+        PreCheckBatchReply {
+            gates_passed: false,
+            status: status.to_owned(),
+            message: "in short".to_owned(),
+            lint: part(),
+            secretscan,
+            sast_scan: part(),
+            quality_budget: part(),
+            not_available: Vec::new(),
+            total_duration_ms: 0,
+            sast_preexisting_findings: None,
+        }
+    }
+
+    fn secrets(state: PartState, result: Option<serde_json::Value>, error: Option<&str>) -> Part {
+        Part { ran: true, state, passed: !state.refuses(), result, error: error.map(str::to_owned), duration_ms: 1 }
+    }
+
+    #[test]
+    fn a_batch_passes_if_all_looked_and_with_a_note_if_some_did_not() {
+        let none = || secrets(PartState::Skipped, None, None);
+        let judged = |status: &str, lint: Option<&CheckReport>| judge(&reply(status, none()), lint).0;
+
+        for (status, expected) in [
+            ("pass", GateVerdict::Pass),
+            ("nothing_to_check", GateVerdict::Skipped),
+            ("incomplete", GateVerdict::Warn),
+            ("fail", GateVerdict::Fail),
+            ("a state of a later version", GateVerdict::Fail),
+        ] {
+            assert_eq!(judged(status, None), expected, "{status}");
+            for (verdict, refuses) in [
+                (CheckVerdict::Pass, false),
+                (CheckVerdict::Warn, false),
+                (CheckVerdict::Skip, false),
+                (CheckVerdict::Fail, true),
+                (CheckVerdict::Incomplete, true),
+                (CheckVerdict::Error, true),
+            ] {
+                let lint = CheckReport::new(CheckName::Lint, verdict, "lint".to_owned());
+                let expected = if refuses { GateVerdict::Fail } else { expected };
+                assert_eq!(judged(status, Some(&lint)), expected, "{status} and lint {verdict:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_batch_names_the_parts_that_refuse_and_what_it_found() {
+        let failed = reply("fail", secrets(PartState::Error, None, Some("no memory left")));
+        assert_eq!(judge(&failed, None).1, ["in short", "no memory left"]);
+        assert_eq!(judge(&reply("pass", secrets(PartState::Error, None, Some("e"))), None).1, ["in short"]);
+
+        let Detail::Secretscan { findings_count, files_scanned, skipped_files, .. } = evidence(&failed, None).detail
+        else {
+            panic!("a batch is evidence for secrets");
+        };
+        assert_eq!((findings_count, files_scanned, skipped_files), (0, 0, 0), "nothing is counted that did not look");
+        assert_eq!(evidence(&failed, None).verdict, Verdict::Fail);
+        assert_eq!(
+            evidence(&reply("nothing_to_check", secrets(PartState::Skipped, None, None)), None).verdict,
+            Verdict::Skip
+        );
+    }
+}

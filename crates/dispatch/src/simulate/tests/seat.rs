@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::action::StepState;
 use switchboard_protocol::answer::AnswerKind;
+use switchboard_protocol::coordination::Control;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::MessageId;
 use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::plan::TaskStatus;
 use switchboard_protocol::run::{AtCeiling, Budget, RunEvent, TurnOutcome, WorkerTimeout};
@@ -12,7 +14,9 @@ use switchboard_protocol::verb::lead::{
     BeginStepReply, BeginStepRequest, DeclareScopeRequest, LeadRunRequest, LeaveSeatRequest, MAX_FILES, MAX_WAIT_MS,
     SavePlanRequest, SeatReply, SeatStatusRequest, SetQaGatesRequest, StepExecutor, UpdateTaskStatusRequest,
 };
-use switchboard_protocol::verb::run::{AgentChoice, Drive, InheritedEnv, PauseRunRequest, ResumeRunRequest};
+use switchboard_protocol::verb::run::{
+    AgentChoice, Drive, InheritedEnv, PauseRunRequest, ResumeRunRequest, StopRunRequest,
+};
 use switchboard_protocol::verb::step::ReportStepRequest;
 
 use super::super::answers::answer_of;
@@ -209,6 +213,84 @@ fn later_parts_get_the_variables_that_a_person_has_passed_to_the_run() {
         let later = shims.paths().filter(|folder| !before.contains(folder));
         let later: Vec<_> = later.filter_map(|folder| Some(shims.get(&folder)?.spec.env.clone())).collect();
         assert!(!later.is_empty() && later.iter().all(|got| got.contains(&env[0])), "{later:?}");
+    });
+}
+
+#[test]
+fn a_run_whose_driver_does_not_end_gets_no_second_one() {
+    with_seat(async |led| {
+        let lea = led.lea.name.clone();
+
+        let second = led.daemon.start_driver(&led.run, Some(&lea)).await;
+
+        refused(second.map_err(|error| error.to_failure()), "request.conflict", "is still being stopped");
+    });
+}
+
+#[test]
+fn a_question_of_a_run_that_is_stopped_is_withdrawn() {
+    with_stage(SimSpec { people: 1000, ..SimSpec::kind() }, async |_, daemon, request| {
+        let drive = Drive { lead: None, request: Some("Add".to_owned()), steps: OptionalSteps::default(), auto: false };
+        let request = StartRunRequest { plan: String::new(), source: String::new(), drive: Some(drive), ..request };
+        let ann = people::ann().unwrap();
+        let run = daemon.start_run(request, &ann, None).await.unwrap().run.unwrap();
+        let open = || switchboard_needs::list(&daemon.world.store, false).unwrap();
+        for _ in 0..LOOKS {
+            if !open().is_empty() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        let asked = open().remove(0);
+
+        let stop = StopRunRequest { what: run.to_string(), tasks: Vec::new(), grace_ms: None };
+        daemon.stop_run(&stop, &ann.name, None).await.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+        let row = daemon.world.store.get(switchboard_needs::NEEDS, &[asked.id.as_str().into()]).unwrap().unwrap();
+        assert!(open().is_empty() && row.get_text("outcome") == Some("withdrawn"), "{row:?}");
+    });
+}
+
+#[test]
+fn a_call_stops_tasks_of_the_present_part_of_a_led_run_and_of_no_other_beside_them() {
+    with_seat(async |led| {
+        led.up_to_step("work").await;
+        let ann = people::ann().unwrap().name;
+        let stop = async |tasks: &[String]| {
+            let request = StopRunRequest { what: led.run.to_string(), tasks: tasks.to_vec(), grace_ms: None };
+            led.daemon.stop_run(&request, &ann, None).await.map_err(|error| error.to_failure())
+        };
+        let parts = led.daemon.world.store.read(&Query::table(RUNS).asc("seq")).unwrap();
+        let earlier = parts.iter().find(|part| part.get_text("part_of") == Some(led.run.as_str())).unwrap();
+        let earlier = RunId::new(earlier.get_text("id").unwrap()).unwrap();
+        let first = led.daemon.views(&earlier).await.unwrap().remove(0).task;
+
+        let both = stop(&[TASK.to_owned(), format!("{earlier}/{first}")]).await;
+        refused(both, "request.bad-args", "is no task of");
+        assert!(led.events("task_stop_requested").is_empty());
+        let reply = stop(&[TASK.to_owned()]).await.unwrap();
+
+        assert_ne!(reply.run, led.run, "the part that has the task");
+        assert_eq!(led.events("task_stop_requested").len(), 1, "{reply:?}");
+    });
+}
+
+#[test]
+fn a_message_steers_a_task_of_a_led_run_and_not_the_whole() {
+    with_seat(async |led| {
+        led.up_to_step("work").await;
+        let ann = people::ann().unwrap();
+        let pause = async |number, unit: String| {
+            let control = Control::Pause { unit: Some(unit) };
+            let done = led.daemon.control(&control, &MessageId::from_bits(number), &ann, None).await;
+            done.map_err(|error| error.to_failure())
+        };
+
+        refused(pause(1, led.run.to_string()).await, "request.conflict", "a message steers one task of it");
+        assert!(led.events("run_paused").is_empty());
+        let of_task = pause(2, format!("{}/{TASK}", led.run)).await;
+        assert!(of_task.is_ok() && led.events("task_paused").len() == 1, "{of_task:?}");
     });
 }
 

@@ -1,9 +1,12 @@
 //! Tests starts of runs that are refused, repeated or dry.
 
+use std::collections::BTreeSet;
+
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent as Event;
+use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::run::{AtCeiling, Budget, MAX_WORKERS, SkipCode, WorkerTimeout};
-use switchboard_protocol::verb::run::{AgentChoice, StartRunReply, StartRunRequest};
+use switchboard_protocol::verb::run::{AgentChoice, Drive, StartRunReply, StartRunRequest};
 use switchboard_store::Guard;
 
 use super::*;
@@ -89,6 +92,29 @@ fn a_start_of_what_a_run_works_on_is_that_run_or_refused() {
         assert!(dry.run.is_none() && !dry.skipped.is_empty(), "{dry:?}");
         assert!(dry.skipped.iter().all(|skipped| skipped.code == SkipCode::AlreadyRunning), "{dry:?}");
         assert_eq!(daemon.world.store.read(&Query::table(RUNS)).unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn a_dry_start_of_a_run_that_a_team_leads_names_each_agent_once_and_starts_nothing() {
+    with_daemon(async |daemon, request| {
+        let drive = Drive { lead: None, request: Some("Add".to_owned()), steps: OptionalSteps::default(), auto: true };
+        let request = StartRunRequest {
+            plan: String::new(),
+            source: String::new(),
+            budget: None,
+            worker_timeout_ms: None,
+            drive: Some(drive),
+            dry_run: true,
+            ..request
+        };
+
+        let reply = start(daemon, request).await.unwrap();
+
+        let names: Vec<_> = reply.agents.iter().map(|agent| agent.name.to_string()).collect();
+        let once: BTreeSet<_> = names.iter().collect();
+        assert!(!names.is_empty() && once.len() == names.len(), "{names:?}");
+        assert!(reply.run.is_none() && daemon.world.store.read(&Query::table(RUNS)).unwrap().is_empty(), "{reply:?}");
     });
 }
 

@@ -202,6 +202,26 @@ fn a_slice_is_blocked_as_far_as_it_is_open_and_a_task_is_cancelled_without_grace
 }
 
 #[test]
+fn a_call_stops_the_tasks_that_it_names_of_one_run() {
+    with_worker(Coordination::Managed, async |at| {
+        let ann = people::ann().unwrap().name;
+        let stop = async |what: String, tasks: &[&str]| {
+            let tasks = tasks.iter().map(|task| (*task).to_owned()).collect();
+            let done = at.daemon.stop_run(&StopRunRequest { what, tasks, grace_ms: None }, &ann, None).await;
+            done.map_err(|error| error.to_failure())
+        };
+        let run = || at.run.to_string();
+
+        refused(stop(run(), &["7.7"]).await, "dispatch.unknown-task", "7.7");
+        refused(stop(run(), &["1.1", "run_none/1.1"]).await, "dispatch.unknown-run", "run_none");
+        assert!(at.events("task_stop_requested").is_empty());
+        let reply = stop(run(), &["1.3", "1.2", "1.3"]).await.unwrap();
+        assert_eq!((reply.state.as_str(), at.events("task_stop_requested").len()), ("running", 2), "{reply:?}");
+        assert!(at.events("run_stop_requested").is_empty());
+    });
+}
+
+#[test]
 fn a_worker_speaks_of_its_own_task_and_slice_only() {
     with_worker(Coordination::Managed, async |at| {
         let (own, other) = (at.caller(), RunId::from_bits(99));
@@ -253,8 +273,11 @@ fn the_worker_of_a_managed_run_has_an_address_and_mail() {
         refused(address(&at.unit("1.3")).await, "bus.unknown-recipient", "has no worker yet");
         assert!(matches!(at.tell(&at.unit("1.1"), "hurry", 1).await, Ok(Telling::Mail { .. })));
 
-        let stop = StopRunRequest { what: at.run.to_string(), tasks: Vec::new(), grace_ms: None };
-        at.daemon.stop_run(&stop, &people::ann().unwrap().name, None).await.unwrap();
+        let stop = |grace_ms| StopRunRequest { what: at.run.to_string(), tasks: Vec::new(), grace_ms };
+        let (too_long, ann) = (stop(Some(MAX_GRACE_MS + 1)), people::ann().unwrap().name);
+        let long = at.daemon.stop_run(&too_long, &ann, None).await;
+        refused(long.map_err(|error| error.to_failure()), "request.bad-args", "grace_ms");
+        assert_eq!(at.daemon.stop_run(&stop(Some(MAX_GRACE_MS)), &ann, None).await.unwrap().state, "stopping");
         at.is_over().await;
         refused(address(&at.unit("1.3")).await, "bus.recipient-closed", "is over");
         refused(at.daemon.workers(None), "bus.no-responder", "");

@@ -232,6 +232,27 @@ fn a_run_whose_rest_is_less_than_a_reservation_is_paused_when_nobody_is_at_work(
     assert_eq!((run.state.pause(), run.effects()), (Some(PauseCause::Budget), Vec::new()));
 }
 
+#[test]
+fn a_run_that_stops_can_only_be_paused_for_a_full_disk_and_one_that_is_over_not_at_all() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let pause = |cause| RunEvent::RunPaused { cause };
+    run.start("1.1");
+    run.tell(RunEvent::RunStopRequested);
+
+    for cause in [PauseCause::Requested, PauseCause::Budget, PauseCause::Plan, PauseCause::Day] {
+        run.refused(pause(cause));
+    }
+    run.tell(pause(PauseCause::Disk));
+    assert_eq!(run.state.pause(), Some(PauseCause::Disk));
+
+    let mut over = Run::of(1, &[("1.1", &[], &[])]);
+    over.merge("1.1");
+    over.tell(RunEvent::RunFinished { outcome: RunOutcome::Succeeded });
+    for cause in [PauseCause::Requested, PauseCause::Disk] {
+        over.refused(pause(cause));
+    }
+}
+
 fn alerts(task: &str, spent: u64, percents: &[u8]) -> Vec<RunEvent> {
     let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(id(task)), of: BudgetScope::Run };
     percents.iter().copied().map(alert).collect()
@@ -274,6 +295,31 @@ fn a_task_at_its_ceiling_is_paused_and_goes_on_once_that_is_raised() {
     assert_eq!(run.view("1.1").attempt, 1);
     run.tell(of_tasks(500, AtCeiling::Pause));
     assert_eq!(run.starting(), ["1.2"], "a ceiling that is lowered holds for what was spent");
+}
+
+#[test]
+fn what_is_spent_of_a_budget_is_not_reported_again_when_it_is_set() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let set = |ceiling, day| RunEvent::BudgetSet {
+        budget: Some(Budget { ceiling, task: None, reserve: Some(0), at_ceiling: AtCeiling::Pause }),
+        plan: None,
+        day,
+    };
+    let alert = |spent, percent| RunEvent::BudgetAlert { percent, spent, task: None, of: BudgetScope::Run };
+    run.tell(set(1_000, false));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 760));
+    assert_eq!(run.last, [alert(760, 75)]);
+
+    run.tell(set(1_000, true));
+    run.tell(cost("1.1", &worker, 770));
+    assert_eq!(run.last, []);
+
+    run.tell(set(1_010, true));
+    run.tell(cost("1.1", &worker, 780));
+    assert_eq!(run.last, []);
+    run.tell(cost("1.1", &worker, 810));
+    assert_eq!(run.last, [alert(810, 80)]);
 }
 
 #[test]

@@ -292,6 +292,18 @@ fn what_a_test_engineer_wrote_counts_with_its_answer_only() {
     let early = RunEvent::NothingChanged { task: id(TASK), attempt: 1, step: None, why: String::new() };
 
     assert_eq!(run.refused(early).code, RefusedCode::Illegal);
+    let incomplete = RunEvent::ChangeCaptured {
+        task: id(TASK),
+        attempt: 1,
+        commit: "c".to_owned(),
+        tree: "t".to_owned(),
+        base: "b".to_owned(),
+        files: Vec::new(),
+        files_total: 0,
+        lines: 0,
+        left_out: vec!["vendor".to_owned()],
+    };
+    assert_eq!(run.refused(incomplete).code, RefusedCode::Illegal);
     assert!(matches!(run.effects()[..], [Effect::TakeAnswer { .. }]));
 }
 

@@ -3,7 +3,7 @@
 use switchboard_protocol::error::{Exit, Failure, find as code_of};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, When};
-use switchboard_protocol::text::cut;
+use switchboard_protocol::text::{cut, listed};
 
 use crate::gate::{self, DEFAULTS, Gate, Lack, OF_TEAM};
 use crate::settings::Settings;
@@ -125,9 +125,7 @@ pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
     if tasks.len() == total {
         return format!("{note} (all tasks)");
     }
-    let names: Vec<_> = tasks.iter().take(MAX_NAMED).map(TaskId::as_str).collect();
-    let more = if tasks.len() > MAX_NAMED { format!(" and {} more", tasks.len() - MAX_NAMED) } else { String::new() };
-    format!("{note} (task {}{more})", names.join(", "))
+    format!("{note} (task {})", listed(tasks.iter().map(TaskId::as_str), MAX_NAMED))
 }
 
 /// Returns the gates of a task in the order of their steps, and all errors in them.
