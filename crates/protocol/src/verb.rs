@@ -27,6 +27,7 @@ pub mod tool;
 
 pub(crate) use contract::verb;
 pub use contract::{Access, Class, Profile, Verb};
+pub use schemas::Schema;
 
 /// A row of the table of verbs: everything that a face needs to offer the verb.
 #[derive(Debug, Clone, Serialize)]
@@ -42,9 +43,9 @@ pub struct Row {
     /// How the verb is offered to MCP clients.
     pub profile: Profile,
     /// JSON schema of the request.
-    pub request: serde_json::Value,
+    pub request: Schema,
     /// JSON schema of the reply.
-    pub reply: serde_json::Value,
+    pub reply: Schema,
 }
 
 impl Row {
@@ -197,7 +198,7 @@ mod tests {
         for row in &rows {
             assert!(row.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", row.name);
             assert!(row.about.len() > 20, "{} has no description", row.name);
-            assert_eq!(row.request["type"], "object", "{}", row.name);
+            assert_eq!(row.request.value()["type"], "object", "{}", row.name);
         }
     }
 
@@ -221,7 +222,8 @@ mod tests {
             let error = reads(serde_json::json!({ "zz_unknown": 1 })).unwrap_or_default();
             assert!(error.contains("zz_unknown"), "{name}: {error}");
 
-            let fields = row.request["properties"].as_object().into_iter().flatten();
+            let request = row.request.value();
+            let fields = request["properties"].as_object().into_iter().flatten();
             // A recipient may be given any value.
             for (field, _) in
                 fields.filter(|(_, schema)| schema.get("type").or(schema.get("anyOf")).or(schema.get("$ref")).is_some())
@@ -233,7 +235,7 @@ mod tests {
                 let is_refused = errors.iter().any(|error| !error.starts_with("missing field"));
                 assert!(is_refused, "{name}.{field}: {errors:?}");
             }
-            let objects = row.request["$defs"].as_object().into_iter().flatten();
+            let objects = request["$defs"].as_object().into_iter().flatten();
             for (object, schema) in objects.filter(|(_, schema)| schema["properties"].is_object()) {
                 assert_eq!(schema["additionalProperties"], false, "{name}: {object} takes any key");
             }
@@ -244,7 +246,7 @@ mod tests {
     fn the_default_tools_are_few_and_small() {
         let tools: Vec<_> = table().into_iter().filter(|row| row.profile == Profile::Listed).collect();
         let bytes: usize =
-            tools.iter().map(|row| row.name.len() + row.about.len() + row.request.to_string().len()).sum();
+            tools.iter().map(|row| row.name.len() + row.about.len() + row.request.value().to_string().len()).sum();
 
         assert!(tools.len() <= 14, "{} tools", tools.len());
         assert!(bytes <= 7_000, "{bytes} bytes");

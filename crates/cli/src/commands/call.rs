@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         describe(row, context);
         return Ok(());
     }
-    let request = arguments(&args.args, &row.request, context.folder())?;
+    let request = arguments(&args.args, &row.request.value(), context.folder())?;
     let key = match args.key {
         Some(key) => Some(key),
         None if row.effect == Access::Read => None,
@@ -101,7 +101,7 @@ fn help(row: &Row, width: usize) -> Vec<String> {
     lines.extend(wrapped(row.about.as_ref(), "", "", width));
     for (title, schema) in [("takes", &row.request), ("gives", &row.reply)] {
         lines.extend([String::new(), format!("{title}:")]);
-        lines.extend(fields(schema, width));
+        lines.extend(fields(&schema.value(), width));
     }
     lines
 }
@@ -289,7 +289,7 @@ mod tests {
             "  done: boolean",
             "      True if what it asks for is done, too.",
         ];
-        assert_eq!(fields(&row.request, HELP), lines);
+        assert_eq!(fields(&row.request.value(), HELP), lines);
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
             assert_eq!(wide, Vec::<&String>::new(), "{}", row.name);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
             let whole = words(&help.join(" "));
-            for schema in [&row.request, &row.reply] {
+            for schema in [row.request.value(), row.reply.value()] {
                 for (name, field) in schema["properties"].as_object().into_iter().flatten() {
                     let about = words(field["description"].as_str().unwrap_or_default());
                     assert!(whole.contains(&format!(" {name}: ")) && whole.contains(&about), "{}.{name}", row.name);
@@ -315,7 +315,7 @@ mod tests {
         let rows = table();
         let row = rows.iter().find(|row| row.name == "send_message").unwrap();
 
-        let help = fields(&row.request, HELP).join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let help = fields(&row.request.value(), HELP).join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
 
         assert!(help.contains("request_review | ") && help.contains("| execute"), "{help}");
         assert!(help.contains("normal | ") || help.contains("| normal"), "{help}");

@@ -20,7 +20,7 @@ pub(super) fn listed() -> Vec<Tool> {
 /// Converts a row to a tool.
 pub(super) fn tool(row: &Row) -> Tool {
     let is_listed = row.profile == Profile::Listed;
-    let schema = match row.request.clone() {
+    let schema = match row.request.value() {
         Value::Object(schema) => schema,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     };

@@ -197,8 +197,8 @@ mod tests {
                 effect: Access::Read,
                 class: Class::Upstream,
                 profile: Profile::Found,
-                request: json!({ "type": "object" }),
-                reply: json!({ "type": "object" }),
+                request: json!({ "type": "object" }).into(),
+                reply: json!({ "type": "object" }).into(),
             })
         }
 
@@ -243,7 +243,7 @@ mod tests {
         let refusals = refusals();
         let mut tried = 0;
         for row in table() {
-            for (name, field) in row.request["properties"].as_object().into_iter().flatten() {
+            for (name, field) in row.request.value()["properties"].as_object().into_iter().flatten() {
                 let kind = field["type"].as_str().or_else(|| field["type"][0].as_str());
                 if !matches!(kind, Some("string" | "integer" | "number" | "boolean" | "array")) {
                     continue;

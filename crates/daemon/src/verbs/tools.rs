@@ -39,8 +39,8 @@ impl Handle<DescribeTool> for Verbs {
             about: row.about.to_string(),
             effect: row.effect,
             profile: row.profile,
-            request: row.request.clone(),
-            reply: row.reply.clone(),
+            request: row.request.value(),
+            reply: row.reply.value(),
         })
     }
 }
@@ -63,7 +63,7 @@ fn ranked(rows: Vec<Arc<Row>>, words: &str) -> Vec<Arc<Row>> {
 fn score(row: &Row, words: &[String]) -> (usize, usize) {
     let name: Vec<_> = words_of(&row.name).collect();
     let about: Vec<_> = words_of(&row.about).collect();
-    let fields: Vec<_> = row.request["properties"].as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    let fields = row.request.fields();
     let of = |word: &String| match word {
         word if *word == row.name => 16,
         word if name.contains(word) => 8,

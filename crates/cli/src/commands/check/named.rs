@@ -112,11 +112,11 @@ fn arguments(row: &Row, args: Args, root: &Path, context: &Context) -> Result<Va
     };
     let (named, paths): (Vec<String>, Vec<String>) =
         args.words.into_iter().partition(|word| is_named(word) || word == "-");
-    let named = call::arguments(&named, &row.request, context.folder())?;
+    let request = row.request.value();
+    let named = call::arguments(&named, &request, context.folder())?;
     let mut object = named.as_object().cloned().unwrap_or_default();
     if !paths.is_empty() {
-        let key =
-            ["changed_files", "files", "paths"].into_iter().find(|key| row.request["properties"][key].is_object());
+        let key = ["changed_files", "files", "paths"].into_iter().find(|key| request["properties"][key].is_object());
         let key = key.ok_or_else(|| Failure::new("request.bad-args", format!("{} takes no paths", row.name)))?;
         let paths: Vec<String> = paths.iter().map(|path| relative(root, &context.resolve(Path::new(path)))).collect();
         object.insert(key.to_owned(), json!(paths));

@@ -1,12 +1,13 @@
 //! Generates the schemas of a verb from its types.
 
 use schemars::JsonSchema;
+use serde_json::Value;
 
-use super::{Schemas, Value};
+use super::Schemas;
 use crate::verb::Verb;
 
 pub(in crate::verb) fn of<V: Verb>() -> Schemas {
-    Schemas { name: V::NAME.to_owned(), request: schema::<V::Request>(), reply: schema::<V::Reply>() }
+    Schemas { request: schema::<V::Request>().into(), reply: schema::<V::Reply>().into() }
 }
 
 fn schema<T: JsonSchema>() -> Value {
