@@ -206,7 +206,73 @@ pub(crate) fn unenforced(gaps: &[String], isolation: Isolation, worker: &WorkerI
 
 #[cfg(test)]
 mod tests {
+    use switchboard_protocol::id::AgentName;
+
     use super::*;
+
+    fn agent() -> AgentChoice {
+        let driver = DriverSpec::Acp { argv: vec!["ann".to_owned()] };
+        AgentChoice { four_tools: true, ..AgentChoice::new(AgentName::new("ann").unwrap(), driver) }
+    }
+
+    fn command() -> AgentChoice {
+        let driver = DriverSpec::Exec { argv: vec!["make".to_owned()] };
+        AgentChoice { four_tools: false, driver, ..agent() }
+    }
+
+    fn scripted(choice: AgentChoice) -> AgentChoice {
+        AgentChoice { scripted: true, ..choice }
+    }
+
+    #[test]
+    fn an_agent_that_can_not_be_limited_to_the_four_tools_does_no_constrained_task() {
+        let task = TaskId::new("1.1").unwrap();
+        let judged = |choice: &AgentChoice| has_four_tools(&task, choice).map_err(|failure| failure.code.to_string());
+        let with = |tools: &[Tool], choice: AgentChoice| AgentChoice { tools: tools.to_vec(), ..choice };
+        let unlimited = AgentChoice { four_tools: false, ..agent() };
+
+        for fits in [agent(), scripted(unlimited.clone()), with(&[Tool::Read], agent()), command()] {
+            assert_eq!(judged(&fits), Ok(()), "{fits:?}");
+        }
+        assert_eq!(judged(&with(&[Tool::Read, Tool::Shell], command())), Ok(()));
+        for other in [unlimited, with(&[Tool::Read, Tool::Edit], command())] {
+            assert_eq!(judged(&other), Err("isolation.tools".to_owned()), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn every_host_of_an_agent_has_a_port() {
+        let judged = |listed: &[&str]| {
+            let mut choice = agent();
+            choice.reach.network = listed.iter().map(ToString::to_string).collect();
+            hosts(&choice).map_err(|failure| failure.what)
+        };
+
+        assert_eq!(judged(&[]), Ok(()));
+        assert_eq!(judged(&["api.example.com:443", "localhost:80"]), Ok(()));
+        let refused = judged(&["localhost:80", "api.example.com"]).unwrap_err();
+        assert!(refused.contains("\"api.example.com\""), "{refused}");
+    }
+
+    #[test]
+    fn settings_for_constrained_work_are_named_for_an_agent_that_is_not_constrained() {
+        let mut choice = AgentChoice { tools: vec![Tool::Read], for_constrained: vec!["memory".to_owned()], ..agent() };
+        choice.reach.read = vec!["/opt".to_owned()];
+        let mut with_home = agent();
+        with_home.reach.home = vec![".ann".to_owned()];
+
+        let note = is_full_anyway(&choice).unwrap();
+
+        assert!(note.starts_with("ann ") && note.ends_with(": memory, read, tools"), "{note}");
+        assert_eq!([agent(), with_home, scripted(choice)].map(|choice| is_full_anyway(&choice)), [None, None, None]);
+    }
+
+    #[test]
+    fn an_agent_with_a_model_needs_a_host() {
+        assert!(reaches_nobody(&agent(), true).is_some_and(|note| note.starts_with("ann reaches no host")));
+        let others = [(agent(), false), (command(), true), (scripted(agent()), true)];
+        assert_eq!(others.map(|(choice, is_empty)| reaches_nobody(&choice, is_empty)), [None, None, None]);
+    }
 
     #[test]
     fn a_plan_takes_hosts_away_and_adds_none() {

@@ -171,15 +171,10 @@ fn drop_half(piece: &mut Bytes) {
     let length = piece.bytes.len();
     let tail = &piece.bytes[length.saturating_sub(CHARACTER - 1)..];
     let Some(at) = tail.iter().rposition(|byte| !is_continuation(*byte)) else { return };
-    let needed = match tail[at] {
-        0xC2..=0xDF => 2,
-        0xE0..=0xEF => 3,
-        0xF0..=0xF4 => 4,
-        _ => 1,
-    };
-    let there = tail.len() - at;
-    if there < needed {
-        piece.bytes.truncate(length - there);
+    let end = &tail[at..];
+    // An invalid character has a length; an incomplete one does not.
+    if std::str::from_utf8(end).is_err_and(|error| error.error_len().is_none()) {
+        piece.bytes.truncate(length - end.len());
     }
 }
 

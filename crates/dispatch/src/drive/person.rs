@@ -100,16 +100,13 @@ impl Driver {
         let settled = settling(store, row)?;
         let note = settled.as_ref().and_then(|event| event.body.clone()).filter(|note| !note.is_empty());
         let by = settled.and_then(|event| AgentName::new(event.actor).ok()).unwrap_or_else(|| self.setup.by.clone());
-        let chosen = option.parse::<usize>().ok().and_then(|number| words.get(number.checked_sub(1)?)).cloned();
-        let said = chosen.or_else(|| note.clone().filter(|_| option == TEXT));
+        let word = option.parse::<usize>().ok().and_then(|number| words.get(number.checked_sub(1)?)).cloned();
+        let said = word.or_else(|| note.clone().filter(|_| option == TEXT));
         if let Some(text) = said {
             let answer = PersonAnswer::Text { text: Digest::of(text.as_bytes()) };
             return Ok(Follows::Event(ModeEvent::PersonAnswered { step, by, answer }, text));
         }
-        // A text answer without a note counts as the default choice.
-        let usual = if question.takes_text() { Choice::Skip } else { Choice::Stop };
-        let choice = Choice::of(option).filter(|choice| question.choices().contains(choice)).unwrap_or(usual);
-        let choice = if question.choices().contains(&choice) { choice } else { Choice::Stop };
+        let choice = chosen(question, option);
         let body =
             note.clone().unwrap_or_else(|| if choice == Choice::Revise { question.to_string() } else { String::new() });
         let note = note.map(|note| Digest::of(note.as_bytes()));
@@ -181,6 +178,14 @@ struct WordedQuestion {
     words: Vec<String>,
 }
 
+/// Returns the choice of an option. What is not one of the question's choices, such as a text without words, is the
+/// default: the question is skipped if it may be, else the run stops.
+fn chosen(question: &Question, option: &str) -> Choice {
+    let choices = question.choices();
+    let usual = question.takes_text().then_some(Choice::Skip);
+    Choice::of(option).into_iter().chain(usual).find(|choice| choices.contains(choice)).unwrap_or(Choice::Stop)
+}
+
 /// Returns the options of a question.
 fn options(question: &Question, choices: &[Choice], words: &[String]) -> Vec<PermissionOption> {
     let option =
@@ -220,5 +225,19 @@ mod tests {
 
         assert_eq!(ids(&Question::NextPhase { phase: 2 }, &[]), [proceed, revise, stop]);
         assert_eq!(ids(&Question::Unknown { why: String::new() }, &["tabs", "spaces"]), ["1", "2", TEXT, stop]);
+    }
+
+    #[test]
+    fn an_answer_that_is_no_choice_of_the_question_skips_it_or_stops_the_run() {
+        let next = Question::NextPhase { phase: 2 };
+        let unknown = Question::Unknown { why: String::new() };
+        let clarify = Question::Clarify { questions: Digest::ZERO, number: 1, of: 1 };
+
+        assert_eq!(chosen(&next, Choice::Proceed.as_str()), Choice::Proceed);
+        assert_eq!(chosen(&clarify, Choice::Stop.as_str()), Choice::Stop);
+        for option in [TEXT, Choice::Approve.as_str(), "7", ""] {
+            let of = [&next, &unknown, &clarify].map(|question| chosen(question, option));
+            assert_eq!(of, [Choice::Stop, Choice::Stop, Choice::Skip], "{option:?}");
+        }
     }
 }

@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::isolation::Isolation;
-use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::RoleId;
-use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS};
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, SetupCommand, StepWork};
 use switchboard_protocol::verb::run::{AgentChoice, InheritedEnv, RoleChoice};
 
 use super::run_plan;
@@ -176,6 +175,29 @@ fn a_worker_is_held_as_the_request_says_else_as_tightly_as_plan_or_agent_say() {
     assert_eq!(held(&free, &constrained), Isolation::Constrained);
     assert_eq!(held(&planned, &acp("ann")), Isolation::Constrained);
     assert_eq!(held(&requested, &constrained), Isolation::Full);
+}
+
+#[test]
+fn agents_without_a_task_and_a_limit_for_nothing_are_named_at_the_start() {
+    let tasks = json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "ann" } }]);
+    let of_plan = read(&json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
+        "x-switchboard": { "agent": "bea", "setup_minutes": 5 }, "phases": [{ "id": 1, "name": "one", "tasks": tasks }] }));
+    let mut run = plan(&json!({ "agent": "ann" }));
+    run.default_agent = Some(name("run"));
+    let ids = [id("1.1")];
+    let notes = |run: &RunPlan| {
+        let parts = run.parts(&ids, &[]).unwrap();
+        crate::ineffective_settings::judge(&of_plan, run, &parts, false).unwrap()
+    };
+    let idle = [
+        "the agent bea of the plan does no task of the run: each names another one, or has a command",
+        "the agent run does no task of the run: each names another one, or has a command",
+    ];
+
+    let limit = "setup_minutes has no effect: nothing is set up in new work trees";
+    assert_eq!(notes(&run), [idle[0], idle[1], limit]);
+    run.setup = vec![SetupCommand { argv: vec!["make".to_owned()], lock: None }];
+    assert_eq!(notes(&run), idle);
 }
 
 /// Returns a plan of one task without settings.

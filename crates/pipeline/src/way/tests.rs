@@ -371,3 +371,27 @@ fn a_step_that_would_be_carried_out_too_often_holds_its_unit() {
 
     assert_eq!((unit.held(), unit.open()), (Some(&Hold::Runs { step: 1, limit: 2 }), Vec::new()));
 }
+
+#[test]
+fn an_event_about_a_worker_is_refused_unless_there_is_one_and_changes_nothing_then() {
+    type Event = fn(&mut Unit) -> Result<Moved, NotNow>;
+    let of_worker: [(&str, Event); 4] = [
+        ("lose", |unit| unit.lose(0)),
+        ("put_off", |unit| unit.put_off(0)),
+        ("ask_again", |unit| unit.ask_again(0)),
+        ("fail", |unit| unit.fail(0)),
+    ];
+    let (idle, mut judged) = (team(), team());
+    do_work(&mut judged, 0, "a");
+    for (name, event) in of_worker {
+        for before in [&idle, &judged] {
+            let mut unit = before.clone();
+            assert_eq!((event(&mut unit), &unit), (Err(NotNow::Stale), before), "{name}");
+        }
+        let mut unit = team();
+        unit.intend(0, worker(7)).unwrap();
+        assert_eq!(event(&mut unit), Ok(Moved::On), "{name} of an intended one");
+    }
+    assert_eq!(team().take_back(0), Err(NotNow::Stale));
+    assert_eq!(team().end(0), Err(NotNow::Stale));
+}

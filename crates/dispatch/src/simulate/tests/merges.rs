@@ -31,15 +31,43 @@ async fn record(store: &Store, events: &[serde_json::Value], run: &RunId) {
     store.commit(batch).await.unwrap();
 }
 
+/// Returns the events of a run that has succeeded.
+fn over(run: &RunId, base: &str) -> [serde_json::Value; 2] {
+    let configured = json!({ "run": run, "title": "t", "plan_hash": "h", "source": "s", "target": repo::MAIN,
+        "base": base, "branch": "switchboard/r", "worktrees": "/w", "default_agent": null, "merge": true, "tasks": 1 });
+    let finished = json!({ "outcome": "succeeded" });
+    [("run_configured", configured), ("run_finished", finished)]
+        .map(|(kind, facts)| json!({ "kind": kind, "facts": facts }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outcome_of_removals_that_the_last_daemon_had_begun_is_recorded_at_the_start() {
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let (store, world) = world(&stage);
+    let run = RunId::from_bits(1);
+    let oid = lock(&stage.repo).branch(repo::MAIN).unwrap().to_string();
+    let [configured, finished] = over(&run, &oid);
+    let intended = |task: &str, branch: &str| {
+        json!({ "kind": "run_clean_intended", "facts": {
+            "run": run, "task": task, "worktree": "", "branch": branch, "commit": oid, "bytes": 1 } })
+    };
+    let begun = [intended("1.1", "switchboard/gone"), intended("1.2", repo::MAIN)];
+    record(&store, &[&[configured, finished][..], &begun].concat(), &run).await;
+
+    Dispatch::with(world).boot().await.unwrap();
+
+    let recorded = store.events_of(&history::subject(&run), 4, 10).unwrap();
+    let outcomes: Vec<_> = recorded.iter().map(|event| (event.kind.as_str(), event.facts["task"].as_str())).collect();
+    assert_eq!(outcomes, [("run_cleaned", Some("1.1")), ("run_clean_abandoned", Some("1.2"))]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_daemon_is_ready_while_a_merge_that_the_last_one_had_begun_is_still_to_be_finished() {
     let stage = Arc::new(Stage::new(1, SimSpec::kind()));
     let (store, world) = world(&stage);
     let run = RunId::from_bits(1);
     let oid = lock(&stage.repo).branch(repo::MAIN).unwrap().to_string();
-    let configured = json!({ "kind": "run_configured", "facts": { "run": run, "title": "t", "plan_hash": "h", "source": "s",
-        "target": repo::MAIN, "base": oid, "branch": "switchboard/r", "worktrees": "/w", "default_agent": null, "merge": true, "tasks": 1 } });
-    let finished = json!({ "kind": "run_finished", "facts": { "outcome": "succeeded" } });
+    let [configured, finished] = over(&run, &oid);
     let intended = json!({ "kind": "run_merge_intended", "facts": { "run": run, "target": repo::MAIN, "from": oid, "to": oid, "undo": false } });
     record(&store, &[configured, finished, intended], &run).await;
     let daemon = Dispatch::with(world);

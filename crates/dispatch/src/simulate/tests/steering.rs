@@ -10,7 +10,8 @@ use switchboard_protocol::message::MAX_PAYLOAD_BYTES;
 use switchboard_protocol::run::{AtCeiling, Budget, RunEvent, TaskView};
 use switchboard_protocol::verb::auto::{Next, NextUnitRequest};
 use switchboard_protocol::verb::run::{
-    MAX_GRACE_MS, MAX_OUTPUT_BYTES, OutputPart, PauseRunRequest, ReadOutputRequest, StopRunRequest, TellWorkerRequest,
+    MAX_GRACE_MS, MAX_OUTPUT_BYTES, OutputPart, PauseRunRequest, ReadOutputRequest, RetryTaskRequest, StopRunRequest,
+    TellWorkerRequest,
 };
 use switchboard_store::Idempotency;
 
@@ -424,4 +425,57 @@ fn a_loop_goes_on_with_what_the_last_run_of_the_plan_has_not_merged() {
         let other = daemon.next_unit(&request, &ann).await.unwrap();
         assert!(!other.done.iter().any(|task| task.as_str() == "1.1"), "{:?}", other.done);
     });
+}
+
+#[test]
+fn a_task_that_another_run_of_its_plan_works_on_is_not_retried() {
+    with_stage(slow(), async |_, daemon, request| {
+        let ann = people::ann().unwrap();
+        let request = StartRunRequest { plan: plan_of_slices(), merge: false, ..request };
+        let start = async || daemon.start_run(request.clone(), &ann, None).await.unwrap().run.unwrap();
+        let first = start().await;
+        let stop = StopRunRequest { what: first.to_string(), tasks: Vec::new(), grace_ms: None };
+        daemon.stop_run(&stop, &ann.name, None).await.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        let second = start().await;
+
+        let retry = RetryTaskRequest { what: format!("{first}/1.1"), tasks: Vec::new(), turn: None, env: Vec::new() };
+        let answer = daemon.retry_task(&retry, None).await.map_err(|error| error.to_failure());
+
+        assert_ne!(first, second);
+        refused(answer, "dispatch.already-running", second.as_str());
+    });
+}
+
+#[test]
+fn a_resume_of_a_run_that_is_over_tells_its_end_and_wakes_nothing() {
+    with_daemon(async |daemon, request| {
+        let ann = people::ann().unwrap();
+        let run = daemon.start_run(request, &ann, None).await.unwrap().run.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+        let resume = ResumeRunRequest { run: Some(run.to_string()), ..ResumeRunRequest::default() };
+        let state = daemon.resume_run(&resume, &ann.name, None).await.unwrap().state;
+
+        assert_eq!(state, "succeeded");
+        assert!(daemon.engine(&run).is_none());
+    });
+}
+
+#[test]
+fn a_task_has_a_state_of_the_swarm_if_a_team_carries_it_out() {
+    for teams in [0, 1000] {
+        with_stage(SimSpec { teams, ..SimSpec::kind() }, async |_, daemon, request| {
+            let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+            daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+            let request = GetRunRequest { run: Some(run.to_string()), ..GetRunRequest::default() };
+            let tasks = daemon.get_run(&request).await.unwrap().list;
+
+            assert!(
+                !tasks.is_empty() && tasks.iter().all(|task| task.swarm_state.is_empty() == (teams == 0)),
+                "{tasks:?}"
+            );
+        });
+    }
 }

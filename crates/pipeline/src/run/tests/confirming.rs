@@ -228,3 +228,28 @@ fn what_a_person_is_asked_is_the_same_in_whichever_order_gates_have_reported() {
 
     assert_eq!(asked(&run), before);
 }
+
+#[test]
+fn a_rebased_change_that_a_person_is_asked_about_lets_the_next_one_onto_the_branch() {
+    let way = compiled::compiled_way();
+    let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
+    run.tell(started(4, 3));
+    run.tell(recorded(&way));
+    for (task, file) in [("1.1", "a"), ("1.2", "b"), ("1.3", "c")] {
+        run.tell(added(unit(task), &way, Vec::new(), &[file]));
+    }
+    for task in ["1.1", "1.2", "1.3"] {
+        run.pass_on(task, "b");
+    }
+    run.merge_onto("1.1", "c-1.1-1", "b");
+    run.rebase("1.2", "m-1.1");
+    run.find_something("1.2");
+
+    run.confirm("1.2", 1);
+
+    let rebased = run.effects().into_iter().find_map(|effect| {
+        let Effect::RunCommand { task, .. } = effect else { return None };
+        Some(task)
+    });
+    assert_eq!(rebased, Some(id("1.3")));
+}
