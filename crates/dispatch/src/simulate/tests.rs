@@ -53,17 +53,6 @@ fn plays(seed: u64, spec: SimSpec) -> SimReport {
 }
 
 #[test]
-fn a_seed_repeats_its_history() {
-    // In the first, three workers are stopped at once.
-    for seed in [159, 1, 2, 3] {
-        let first = plays(seed, SimSpec::rough());
-
-        assert_eq!(plays(seed, SimSpec::rough()), first, "seed {seed}");
-        assert_eq!(plays(seed, SimSpec::rough()), first, "seed {seed}");
-    }
-}
-
-#[test]
 fn runs_in_a_kind_world_succeed_with_one_worker_a_task() {
     for seed in 1..=20 {
         let report = plays(seed, SimSpec::kind());
@@ -116,7 +105,8 @@ fn a_run_that_is_over_is_shown_merged_taken_back_and_cleaned_as_the_log_and_the_
 
 #[test]
 fn a_seed_gives_the_same_history_again() {
-    for seed in 1..=20 {
+    // In the last, three workers are stopped at once.
+    for seed in (1..=20).chain([159, 159]) {
         assert_eq!(plays(seed, SimSpec::rough()), plays(seed, SimSpec::rough()), "seed {seed}");
     }
 }
