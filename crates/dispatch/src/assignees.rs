@@ -1,7 +1,6 @@
 //! Agents with a task in a live run. An agent counts as assigned as long as one of its tasks is not settled.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
@@ -12,12 +11,12 @@ use crate::plan::RunPlan;
 /// The agents with tasks in live runs, by their folded names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assignees {
-    runs: BTreeMap<RunId, Arc<Roster>>,
+    runs: BTreeMap<RunId, Roster>,
 }
 
 /// Assigned agents of one run: for each folded name, the number of unsettled tasks and worker names that refer to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Roster(BTreeMap<Arc<str>, usize>);
+pub(crate) struct Roster(BTreeMap<String, usize>);
 
 /// Agent that works on a task.
 #[derive(Debug, Clone)]
@@ -44,39 +43,63 @@ impl Assignees {
     }
 
     /// Sets the assignees of a run (none once it has ended); returns true if the set of assigned agents changed.
-    pub(crate) fn set(&mut self, run: &RunId, roster: &Arc<Roster>) -> bool {
-        if roster.0.is_empty() {
-            return self.runs.remove(run).is_some();
+    pub(crate) fn set(&mut self, run: &RunId, roster: Roster) -> bool {
+        let before = self.runs.remove(run).unwrap_or_default();
+        let has_changed = !before.0.keys().eq(roster.0.keys());
+        if !roster.0.is_empty() {
+            self.runs.insert(run.clone(), roster);
         }
-        // Usually unchanged.
-        if self.runs.get(run).is_some_and(|known| Arc::ptr_eq(known, roster)) {
+        has_changed
+    }
+
+    /// Returns true if an agent has a task in this run.
+    pub(crate) fn has_in(&self, run: &RunId, folded: &str) -> bool {
+        self.runs.get(run).is_some_and(|roster| roster.has(folded))
+    }
+
+    /// Adds a task or name to the count of each of a run's agents; returns true if one of them had none.
+    pub(crate) fn add<'a>(&mut self, run: &RunId, names: impl Iterator<Item = &'a str>) -> bool {
+        let mut names = names.peekable();
+        if names.peek().is_none() {
             return false;
         }
-        let before = self.runs.insert(run.clone(), Arc::clone(roster));
-        before.is_none_or(|before| !before.0.keys().eq(roster.0.keys()))
+        let roster = self.runs.entry(run.clone()).or_default();
+        names.filter(|name| roster.add(name)).count() > 0
+    }
+
+    /// Removes a task or name from the count of each of a run's agents; returns true if it was the last of one of them.
+    pub(crate) fn remove<'a>(&mut self, run: &RunId, names: impl Iterator<Item = &'a str>) -> bool {
+        let Some(roster) = self.runs.get_mut(run) else { return false };
+        let is_news = names.filter(|name| roster.remove(name)).count() > 0;
+        if roster.0.is_empty() {
+            self.runs.remove(run);
+        }
+        is_news
     }
 }
 
 // === impl Roster ===
 
 impl Roster {
-    pub(crate) fn has(&self, folded: &str) -> bool {
+    fn has(&self, folded: &str) -> bool {
         self.0.contains_key(folded)
     }
 
-    /// Adds one task or name to an agent's count.
-    pub(crate) fn add(&mut self, folded: &str) {
-        match self.0.get_mut(folded) {
-            Some(count) => *count += 1,
-            None => drop(self.0.insert(folded.into(), 1)),
-        }
+    /// Adds one task or name to an agent's count; returns true if it had none.
+    fn add(&mut self, folded: &str) -> bool {
+        let Some(count) = self.0.get_mut(folded) else { return self.0.insert(folded.to_owned(), 1).is_none() };
+        *count += 1;
+        false
     }
 
-    /// Removes one task or name from an agent's count; at zero the agent has no task.
-    pub(crate) fn remove(&mut self, folded: &str) {
+    /// Removes one task or name from an agent's count; returns true if the agent has none left.
+    fn remove(&mut self, folded: &str) -> bool {
         match self.0.get_mut(folded) {
-            Some(count) if *count > 1 => *count -= 1,
-            Some(_) | None => drop(self.0.remove(folded)),
+            Some(count) if *count > 1 => {
+                *count -= 1;
+                false
+            }
+            Some(_) | None => self.0.remove(folded).is_some(),
         }
     }
 }
@@ -114,8 +137,8 @@ impl TaskAssignees {
 mod tests {
     use super::*;
 
-    fn roster(names: &[&str]) -> Arc<Roster> {
-        Arc::new(names.iter().map(ToString::to_string).collect())
+    fn roster(names: &[&str]) -> Roster {
+        names.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -123,24 +146,29 @@ mod tests {
         let (mut assignees, run) = (Assignees::default(), RunId::from_bits(1));
         let has = |assignees: &Assignees, name: &str| assignees.has(&AgentName::new(name).unwrap());
 
-        assert!(assignees.set(&run, &roster(&["ann"])));
-        assert!(!assignees.set(&run, &roster(&["ann", "ann"])));
+        assert!(assignees.set(&run, roster(&["ann"])));
+        assert!(!assignees.set(&run, roster(&["ann", "ann"])));
         assert!(has(&assignees, "Ann") && !has(&assignees, "ben"));
-        assert!(assignees.set(&run, &roster(&["ann", "ben"])) && has(&assignees, "ben"));
-        assert!(assignees.set(&run, &roster(&[])) && !has(&assignees, "ann"));
-        assert!(!assignees.set(&run, &roster(&[])), "it had none");
+        assert!(assignees.set(&run, roster(&["ann", "ben"])) && has(&assignees, "ben"));
+        assert!(assignees.set(&run, roster(&[])) && !has(&assignees, "ann"));
+        assert!(!assignees.set(&run, roster(&[])), "it had none");
     }
 
     #[test]
     fn an_agent_is_on_the_roster_as_long_as_anything_stands_for_it() {
-        let mut roster = Roster::default();
-        roster.add("ann");
-        roster.add("ann");
+        let (mut assignees, run, other) = (Assignees::default(), RunId::from_bits(1), RunId::from_bits(2));
+        let one = |name: &'static str| std::iter::once(name);
 
-        roster.remove("ann");
-        assert!(roster.has("ann"));
-        roster.remove("ann");
-        roster.remove("ben");
-        assert_eq!(roster, Roster::default());
+        assert!(!assignees.add(&run, std::iter::empty()));
+        assert_eq!(assignees, Assignees::default());
+        assert!(assignees.add(&run, ["ben", "ann"].into_iter()), "both are new");
+        assert!(!assignees.add(&run, one("ann")), "it has a second task");
+        assert!(assignees.add(&run, ["cleo", "ann"].into_iter()), "one of them is new");
+
+        assert!(!assignees.remove(&run, ["ann", "ann"].into_iter()), "it has a third");
+        assert!(assignees.has_in(&run, "ann") && !assignees.has_in(&other, "ann"));
+        assert!(!assignees.remove(&other, one("ann")) && !assignees.remove(&run, one("dora")), "it had none");
+        assert!(assignees.remove(&run, ["ann", "ben", "cleo"].into_iter()));
+        assert_eq!(assignees, Assignees::default(), "nothing is kept of a run without agents");
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::assignees::Assignees;
+use crate::assignees::{Assignees, Roster};
 use crate::drive::{Driver, DriverHandle};
 use crate::engine::Engine;
 use crate::future::BoxFuture;
@@ -194,9 +194,9 @@ impl Dispatch {
             return Ok(handle.clone());
         }
         let (sender, inbox) = mpsc::channel(handle::INBOX);
-        let mut engine = Engine::fold(Arc::clone(&self.world), run, sender.clone(), inbox)?;
+        let (mut engine, roster) = Engine::fold(Arc::clone(&self.world), run, sender.clone(), inbox)?;
         let handle = Handle::new(sender);
-        self.world.assign(run, engine.assigned());
+        self.world.assign(run, roster);
         handles.insert(run.clone(), handle.clone());
         drop(handles);
         self.count_live();
@@ -267,7 +267,7 @@ impl Dispatch {
         }
         self.world.troubles.forget(run);
         self.world.release(run);
-        self.world.assign(run, &Arc::default());
+        self.world.assign(run, Roster::default());
     }
 
     fn count_live(&self) {

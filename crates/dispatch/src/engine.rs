@@ -56,8 +56,6 @@ pub(crate) struct Engine {
     /// Effects that only wait; aborted when their wait no longer matters.
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
-    /// Agents with a task in this run, according to the record.
-    on_roster: Arc<Roster>,
     /// Folded names of workers on the roster, by task.
     named: Named,
     /// Number of name claims that the engine has processed.
@@ -99,13 +97,13 @@ impl Drop for EffectsEnd {
 // === impl Engine ===
 
 impl Engine {
-    /// Folds a run from the log.
+    /// Folds a run from the log; returns the agents with a task in it, too.
     pub(crate) fn fold(
         world: Arc<World>,
         run: &RunId,
         me: mpsc::Sender<Message>,
         inbox: mpsc::Receiver<Message>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Roster), Error> {
         let plan = history::plan(&world, run)?;
         world.plans.keep(&plan);
         let recorded = Recorded::fold(&world.store, run)?;
@@ -119,12 +117,11 @@ impl Engine {
             named.entry(task).or_default().push(claim.folded);
         }
         let of_tasks = recorded.state().unsettled().filter_map(|task| assignees.get(task));
-        let on_roster: Roster =
-            of_tasks.map(|assignee| &assignee.folded).chain(named.values().flatten()).cloned().collect();
+        let roster = of_tasks.map(|assignee| &assignee.folded).chain(named.values().flatten()).cloned().collect();
         let plan_hash = recorded.state().header().map_or("", |header| header.plan_hash.as_str());
         world.shared.state().open(run, plan_hash, recorded.state().spent());
         let shared = world.shared.changes();
-        Ok(Self {
+        let engine = Self {
             world,
             plan,
             recorded,
@@ -136,7 +133,6 @@ impl Engine {
             effects: EffectsEnd::default(),
             waits: BTreeMap::new(),
             assignees,
-            on_roster: Arc::new(on_roster),
             named,
             claims_seen,
             waiting: Waiting::default(),
@@ -145,12 +141,8 @@ impl Engine {
             was_live,
             me: Handle::new(me),
             inbox,
-        })
-    }
-
-    /// Returns the agents with an unsettled task.
-    pub(crate) fn assigned(&self) -> &Arc<Roster> {
-        &self.on_roster
+        };
+        Ok((engine, roster))
     }
 
     /// Runs until the run has ended or the daemon goes down.

@@ -194,8 +194,18 @@ impl World {
     }
 
     /// Sets the assignees of a run, before the record contains them.
-    pub(crate) fn assign(&self, run: &RunId, roster: &Arc<Roster>) {
+    pub(crate) fn assign(&self, run: &RunId, roster: Roster) {
         self.assignees.send_if_modified(|assignees| assignees.set(run, roster));
+    }
+
+    /// Changes the assignees of a run.
+    pub(crate) fn reassign(&self, change: impl FnOnce(&mut Assignees) -> bool) {
+        self.assignees.send_if_modified(change);
+    }
+
+    /// Returns true if an agent, by its folded name, has a task in this run.
+    pub(crate) fn is_assigned_in(&self, run: &RunId, folded: &str) -> bool {
+        self.assignees.borrow().has_in(run, folded)
     }
 
     // === links ===

@@ -12,6 +12,7 @@ use switchboard_store::Batch;
 use tokio::time::Instant;
 
 use super::Engine;
+use super::roster::Assigned;
 use crate::backoff::Backoff;
 use crate::error::{is_transient, shape};
 use crate::handle::{Answer, Outcome, Record};
@@ -171,11 +172,11 @@ impl Engine {
         let assigned = self.newly_assigned();
         let joined = self.joined(&assigned).map_err(never)?;
         let batch = self.batch(record, &steps, joined).map_err(never)?;
-        // Before the commit: an agent on the roster must not be taken for one that has left.
-        self.world.assign(&self.plan.run, &assigned.roster);
+        // Before the commit: an agent that it assigns must not be taken for one that has left.
+        self.assign(&assigned);
         match self.world.commit(batch).await {
             Ok(committed) if committed.repeated => {
-                self.not_committed();
+                self.not_committed(&assigned);
                 Ok(committed.reply)
             }
             Ok(committed) => {
@@ -190,7 +191,7 @@ impl Engine {
                     self.recorded.take_over(&steps, now).map_err(never)?;
                     return Err(Unrecorded::Never(error.failure()));
                 }
-                self.not_committed();
+                self.not_committed(&assigned);
                 if is_transient(&error) {
                     return Err(Unrecorded::NotYet(error));
                 }
@@ -199,9 +200,9 @@ impl Engine {
         }
     }
 
-    fn not_committed(&mut self) {
+    fn not_committed(&mut self, assigned: &Assigned) {
         self.recorded.discard();
-        self.world.assign(&self.plan.run, &self.on_roster);
+        self.take_back(assigned);
     }
 
     fn batch(&self, record: &Record, steps: &[RunEvent], joined: Vec<NewEvent>) -> Result<Batch, Error> {

@@ -2,25 +2,25 @@
 //! the last one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::plan::TaskId;
 
 use super::Engine;
 use crate::Error;
-use crate::assignees::{Assignee, Roster};
+use crate::assignees::Assignee;
 use crate::worker_names::Key;
 
 /// Folded names of workers by their tasks.
 pub(super) type Named = BTreeMap<TaskId, Vec<String>>;
 
 /// Change of the roster by a commit.
+#[derive(Default)]
 pub(super) struct Assigned {
-    /// Roster after the commit.
-    pub(super) roster: Arc<Roster>,
-    /// Agents that may not have been on the roster before.
+    /// Agents with a task or name more, once for each.
     came: Vec<Assignee>,
+    /// Agents with a task or name less, once for each, by their folded names.
+    left: Vec<String>,
     /// Tasks that are settled after the commit.
     settled: BTreeSet<TaskId>,
     /// Names added to the roster.
@@ -31,11 +31,6 @@ pub(super) struct Assigned {
 // === impl Assigned ===
 
 impl Assigned {
-    fn nothing_new(on_roster: &Arc<Roster>, claims_seen: usize) -> Self {
-        let (came, settled, named) = (Vec::new(), BTreeSet::new(), Vec::new());
-        Self { roster: Arc::clone(on_roster), came, settled, named, claims_seen }
-    }
-
     /// Applies tasks that were settled or reopened, each with its assignee, and newly claimed names. `known` are the
     /// names already on the roster.
     fn take<'a>(
@@ -45,13 +40,11 @@ impl Assigned {
         claimed: BTreeMap<Key, Assignee>,
         is_settled: impl Fn(&TaskId) -> bool,
     ) {
-        let roster = Arc::make_mut(&mut self.roster);
         for (task, assignee) in turned {
             if is_settled(task) {
-                roster.remove(&assignee.folded);
+                self.left.push(assignee.folded.clone());
                 self.settled.insert(task.clone());
             } else {
-                roster.add(&assignee.folded);
                 self.came.push(assignee.clone());
             }
         }
@@ -61,24 +54,26 @@ impl Assigned {
                 self.settled.insert(task);
                 continue;
             }
-            roster.add(&claim.folded);
             self.named.push((task, claim.folded.clone()));
             self.came.push(claim);
         }
-        let of_settled = self.settled.iter().filter_map(|task| known.get(task)).flatten();
-        of_settled.for_each(|name| roster.remove(name));
+        self.left.extend(self.settled.iter().filter_map(|task| known.get(task)).flatten().cloned());
+    }
+
+    fn added(&self) -> impl Iterator<Item = &str> {
+        self.came.iter().map(|assignee| assignee.folded.as_str())
     }
 }
 
 // === impl Engine ===
 
 impl Engine {
-    /// Returns the roster after the draft is committed. The daemon removes agents that are done.
+    /// Returns what the commit of the draft changes on the roster. The daemon removes agents that are done.
     pub(super) fn newly_assigned(&self) -> Assigned {
         let draft = self.recorded.draft();
         let (claimed, claims_seen) = self.world.worker_names.claimed_after(&self.plan.run, self.claims_seen);
         let turned = draft.settled_difference(self.recorded.state());
-        let mut assigned = Assigned::nothing_new(&self.on_roster, claims_seen);
+        let mut assigned = Assigned { claims_seen, ..Assigned::default() };
         if !turned.is_empty() || !claimed.is_empty() {
             let turned = turned.into_iter().filter_map(|task| Some((task, self.assignees.get(task)?)));
             assigned.take(&self.named, turned, claimed, |task| draft.is_settled(task));
@@ -88,7 +83,7 @@ impl Engine {
 
     /// Returns the events that announce agents new on the roster to the team, each once.
     pub(super) fn joined(&self, assigned: &Assigned) -> Result<Vec<NewEvent>, Error> {
-        let is_new = |name: &String| assigned.roster.has(name) && !self.on_roster.has(name);
+        let is_new = |name: &str| !self.world.is_assigned_in(&self.plan.run, name);
         let mut joined = BTreeMap::new();
         for assignee in assigned.came.iter().filter(|assignee| is_new(&assignee.folded)) {
             joined.entry(&assignee.folded).or_insert(assignee);
@@ -104,9 +99,21 @@ impl Engine {
         Ok(events)
     }
 
-    /// Applies a commit's change to the roster, and releases what the workers of settled tasks held exclusively.
+    /// Adds the agents that a commit assigns to the roster.
+    pub(super) fn assign(&self, assigned: &Assigned) {
+        self.world.reassign(|assignees| assignees.add(&self.plan.run, assigned.added()));
+    }
+
+    /// Removes the agents again that a failed commit would have assigned.
+    pub(super) fn take_back(&self, assigned: &Assigned) {
+        self.world.reassign(|assignees| assignees.remove(&self.plan.run, assigned.added()));
+    }
+
+    /// Removes the agents from the roster that a commit has left without a task, and releases what the workers of
+    /// settled tasks held exclusively.
     pub(super) fn take_over_roster(&mut self, assigned: Assigned) {
-        let Assigned { roster, came: _, settled, named, claims_seen } = assigned;
+        let Assigned { came: _, left, settled, named, claims_seen } = assigned;
+        self.world.reassign(|assignees| assignees.remove(&self.plan.run, left.iter().map(String::as_str)));
         for (task, name) in named {
             self.named.entry(task).or_default().push(name);
         }
@@ -114,7 +121,7 @@ impl Engine {
             self.named.remove(task);
             self.world.release_task(&self.plan.run, task);
         }
-        (self.on_roster, self.claims_seen) = (roster, claims_seen);
+        self.claims_seen = claims_seen;
     }
 }
 
@@ -132,17 +139,13 @@ mod tests {
         Assignee { name: AgentName::new(name).unwrap(), folded: name.to_owned(), is_scripted: false }
     }
 
-    fn roster(names: &[&str]) -> Arc<Roster> {
-        Arc::new(names.iter().map(ToString::to_string).collect())
-    }
-
     /// Returns the change of a roster on which ann has `1.1` and `1.2`, and ann-2 does `1.1`.
     fn after(turned: &[u32], claimed: &[(u32, &str)], settled: &[u32]) -> Assigned {
         let known = Named::from([(task(1), vec!["ann-2".to_owned()])]);
         let (ann, turned): (_, Vec<_>) = (agent("ann"), turned.iter().map(|n| task(*n)).collect());
         let claimed = claimed.iter().map(|(n, name)| ((task(*n), None), agent(name))).collect();
         let settled: Vec<_> = settled.iter().map(|n| task(*n)).collect();
-        let mut assigned = Assigned::nothing_new(&roster(&["ann", "ann", "ann-2"]), 7);
+        let mut assigned = Assigned::default();
         assigned.take(&known, turned.iter().map(|task| (task, &ann)), claimed, |task| settled.contains(task));
         assigned
     }
@@ -152,9 +155,10 @@ mod tests {
         let one = after(&[1], &[], &[1]);
         let both = after(&[1, 2], &[], &[1, 2]);
 
-        assert_eq!(one.roster, roster(&["ann"]));
+        assert_eq!(one.left, ["ann", "ann-2"]);
         assert_eq!(one.settled, BTreeSet::from([task(1)]));
-        assert_eq!(both.roster, roster(&[]));
+        assert_eq!(both.left, ["ann", "ann", "ann-2"]);
+        assert!(one.came.is_empty() && both.came.is_empty());
     }
 
     #[test]
@@ -162,20 +166,19 @@ mod tests {
         let claimed = after(&[], &[(2, "ann-3")], &[]);
         let late = after(&[], &[(2, "ann-3")], &[2]);
 
-        assert_eq!(claimed.roster, roster(&["ann", "ann", "ann-2", "ann-3"]));
+        assert_eq!(claimed.added().collect::<Vec<_>>(), ["ann-3"]);
         assert_eq!(claimed.named, [(task(2), "ann-3".to_owned())]);
-        assert_eq!(claimed.came.len(), 1);
-        assert_eq!(late.roster, roster(&["ann", "ann", "ann-2"]), "claimed after the end of the task");
+        assert!(claimed.left.is_empty());
+        assert!(late.named.is_empty() && late.came.is_empty(), "claimed after the end of the task");
         assert_eq!(late.settled, BTreeSet::from([task(2)]), "it is released");
-        assert!(late.named.is_empty() && late.came.is_empty());
+        assert!(late.left.is_empty(), "it was never on the roster");
     }
 
     #[test]
     fn a_task_that_is_opened_again_brings_its_agent_back() {
         let reopened = after(&[3], &[(3, "ann-4")], &[]);
 
-        assert_eq!(reopened.roster, roster(&["ann", "ann", "ann", "ann-2", "ann-4"]));
-        let came: Vec<_> = reopened.came.iter().map(|assignee| assignee.folded.as_str()).collect();
-        assert_eq!(came, ["ann", "ann-4"]);
+        assert_eq!(reopened.added().collect::<Vec<_>>(), ["ann", "ann-4"]);
+        assert!(reopened.left.is_empty());
     }
 }

@@ -29,6 +29,7 @@ use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, Ru
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency};
 
+use crate::assignees::Roster;
 use crate::drive::PartOf;
 use crate::error::shape;
 use crate::event::cut;
@@ -234,10 +235,10 @@ impl Dispatch {
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
         // Before the commit: an agent that the commit adds must not be taken for one that has left.
-        world.assign(&run_plan.run, &Arc::new(decided.agents.iter().map(|agent| agent.name.folded()).collect()));
+        world.assign(&run_plan.run, decided.agents.iter().map(|agent| agent.name.folded()).collect());
         let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {
-            world.assign(&run_plan.run, &Arc::default());
+            world.assign(&run_plan.run, Roster::default());
         }
         let committed = committed?;
         world.crash("run-recorded");
