@@ -1,12 +1,15 @@
 //! Runs a process to its end and keeps its output, within limits of time and memory.
 
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, ioctl_fionbio, read};
 use rustix::process::Signal;
 
 use super::builder::Spawn;
@@ -56,7 +59,18 @@ pub struct Output {
     pub survivors: Vec<u32>,
 }
 
-type Shared = Arc<Mutex<Capture>>;
+/// Maximum number of bytes that are read at once.
+const BUFFER: usize = 8 << 10;
+
+/// Maximum number of bytes that a pipe holds unread: the largest size to which Linux lets a process set one.
+const MAX_UNREAD: usize = 1 << 20;
+
+/// One output stream of a process. It is only read under the lock, so who has the lock knows all that was read.
+#[derive(Clone)]
+struct Stream {
+    pipe: Arc<OwnedFd>,
+    kept: Arc<Mutex<Capture>>,
+}
 
 // === impl StopFlag ===
 
@@ -111,11 +125,62 @@ pub(super) fn run(mut spawn: Spawn) -> Result<Output> {
     Ok(Output { exit, end, stdout, stderr, took: started.elapsed(), survivors })
 }
 
+// === impl Stream ===
+
+impl Stream {
+    fn new(pipe: OwnedFd, keep: usize) -> Result<Self> {
+        // Applies to our end only: the process has the other one.
+        ioctl_fionbio(&pipe, true).map_err(|error| Error::io("a pipe")(error.into()))?;
+        Ok(Self { pipe: Arc::new(pipe), kept: Arc::new(Mutex::new(Capture::new(keep))) })
+    }
+
+    /// Reads to the end of the stream.
+    fn drain(&self) {
+        loop {
+            match poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            match self.read_into(&mut lock(&self.kept)) {
+                Ok(0) => return,
+                Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Returns all that was written so far, also if the reading thread is behind, as on a busy machine.
+    fn written(&self) -> Capture {
+        let mut kept = lock(&self.kept);
+        let mut unread = 0;
+        while unread < MAX_UNREAD {
+            match self.read_into(&mut kept) {
+                Ok(count) if count > 0 => unread += count,
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+        kept.clone()
+    }
+
+    /// Reads what is there, up to [`BUFFER`] bytes; returns 0 at the end of the stream.
+    fn read_into(&self, kept: &mut Capture) -> std::result::Result<usize, Errno> {
+        let mut buffer = [0; BUFFER];
+        let count = read(self.pipe.as_fd(), &mut buffer)?;
+        kept.push(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+fn lock(kept: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The streams of a running process, each read to its end by a separate thread.
 struct Streams {
     stdin: Option<std::process::ChildStdin>,
-    stdout: Shared,
-    stderr: Shared,
+    stdout: Stream,
+    stderr: Stream,
     closed: Receiver<()>,
 }
 
@@ -124,11 +189,10 @@ impl Streams {
         let limit = Deadline::after(DRAIN_LIMIT);
         for _ in 0..2 {
             if self.closed.recv_timeout(limit.left()).is_err() {
-                tracing::warn!("a process outside the group holds a pipe open; its output is not waited for");
+                tracing::warn!("a process outside the group holds a pipe open; what it still writes is not waited for");
             }
         }
-        let take = |shared: &Shared| shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (take(&self.stdout), take(&self.stderr))
+        (self.stdout.written(), self.stderr.written())
     }
 }
 
@@ -140,17 +204,18 @@ fn start(spawn: &Spawn, command: &mut Command) -> Result<(Leader, (Streams, Rece
     let mut child = spawn.start(command, Hold::Owned)?;
     let leader = Leader::new(&child);
     let (closed_tx, closed) = channel();
-    let read = |stream: Option<Box<dyn Read + Send>>| {
-        let shared = Arc::new(Mutex::new(Capture::new(spawn.keep)));
-        let (kept, closed) = (Arc::clone(&shared), closed_tx.clone());
+    let read = |pipe: Option<OwnedFd>| {
+        let pipe = pipe.ok_or_else(|| Error::io("a pipe")(std::io::Error::other("it was not made")))?;
+        let stream = Stream::new(pipe, spawn.keep)?;
+        let (reader, closed) = (stream.clone(), closed_tx.clone());
         thread("read-output", move || {
-            drain(stream, &kept);
+            reader.drain();
             let _ = closed.send(());
         })?;
-        Ok::<_, Error>(shared)
+        Ok::<_, Error>(stream)
     };
-    let stdout = read(child.stdout.take().map(|s| Box::new(s) as _))?;
-    let stderr = read(child.stderr.take().map(|s| Box::new(s) as _))?;
+    let stdout = read(child.stdout.take().map(OwnedFd::from))?;
+    let stderr = read(child.stderr.take().map(OwnedFd::from))?;
     let (done_tx, done) = channel();
     let pid = leader.pid();
     thread("wait-exit", move || {
@@ -172,23 +237,51 @@ fn feed(stdin: Option<std::process::ChildStdin>, input: Vec<u8>) {
     }
 }
 
-fn drain(stream: Option<Box<dyn Read + Send>>, kept: &Shared) {
-    let Some(mut stream) = stream else { return };
-    let mut buffer = [0; 8 << 10];
-    loop {
-        match stream.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(n) => kept.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..n]),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return,
-        }
-    }
-}
-
 /// Returns true if the leader has ended: the waiting thread sends once, or ends.
 fn has_ended(done: &Receiver<()>, wait: Duration) -> bool {
     match done.recv_timeout(wait) {
         Ok(()) | Err(RecvTimeoutError::Disconnected) => true,
         Err(RecvTimeoutError::Timeout) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn pipe() -> (Stream, std::io::PipeWriter) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        (Stream::new(reader.into(), 1 << 20).unwrap(), writer)
+    }
+
+    #[test]
+    fn what_is_unread_in_a_pipe_that_somebody_holds_open_belongs_to_the_output() {
+        let (stream, mut writer) = pipe();
+        writer.write_all(&vec![b'x'; 3 * BUFFER + 1]).unwrap();
+
+        assert_eq!(stream.written().total(), 3 * BUFFER as u64 + 1, "no thread has read any of it");
+
+        writer.write_all(b"more").unwrap();
+        assert_eq!(stream.written().ending(5), "xmore");
+        drop(writer);
+        assert_eq!(stream.written().ending(5), "xmore");
+    }
+
+    #[test]
+    fn a_stream_is_read_to_its_end_while_another_looks_at_it() {
+        let (stream, mut writer) = pipe();
+        let reader = stream.clone();
+        let reading = std::thread::spawn(move || reader.drain());
+        for _ in 0..50 {
+            writer.write_all(&[b'y'; 1000]).unwrap();
+            assert!(stream.written().total() % 1000 == 0, "what was written before is there");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+
+        drop(writer);
+        reading.join().unwrap();
+        assert_eq!(stream.written().whole(), Some(vec![b'y'; 50_000]));
     }
 }
