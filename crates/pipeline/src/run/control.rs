@@ -138,13 +138,15 @@ impl RunState {
         if cause != PauseCause::Disk || self.finished.is_some() {
             self.expect_live()?;
         }
-        match cause {
+        let holds_more = match (self.pause, cause) {
             // A full disk also holds back what other pauses allow.
-            PauseCause::Disk => self.pause = Some(cause),
-            // An earlier pause keeps its cause.
-            PauseCause::Requested | PauseCause::Budget | PauseCause::Plan | PauseCause::Day => {
-                self.pause.get_or_insert(cause);
-            }
+            (None, _) | (_, PauseCause::Disk) => true,
+            // A pause for want of budget ends by itself once there is room, a requested one only by request.
+            (Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day), PauseCause::Requested) => true,
+            (Some(_), PauseCause::Requested | PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => false,
+        };
+        if holds_more {
+            self.pause = Some(cause);
         }
         Ok(Vec::new())
     }
@@ -225,9 +227,15 @@ impl RunState {
         self.expect_live()?;
         let limit = self.limit_of_task(self.records[at].parent.unwrap_or(at));
         let is_over = limit == Some((TaskPauseCause::Budget, AtCeiling::Pause));
-        if is_over && self.records[at].paused.is_some() {
+        if let Some(cause) = self.records[at].paused.filter(|_| is_over) {
             let why = format!("task {id} has cost as much as it may");
-            let hint = format!("raise it: switchboard budget RUN/{id} --budget USD; the task goes on by itself then");
+            let raise = format!("raise it: switchboard budget RUN/{id} --budget USD");
+            let hint = match cause {
+                TaskPauseCause::Budget => format!("{raise}; the task goes on by itself then"),
+                TaskPauseCause::Requested | TaskPauseCause::Dear => {
+                    format!("{raise}, then: switchboard resume RUN/{id}")
+                }
+            };
             return Err(Refused::new(RefusedCode::Budget, why).hint(hint));
         }
         self.resume_task(at);
@@ -239,8 +247,11 @@ impl RunState {
             if self.records[unit].is_settled() {
                 continue;
             }
-            // An earlier pause keeps its cause.
-            self.records[unit].paused.get_or_insert(cause);
+            let paused = &mut self.records[unit].paused;
+            // A pause at the task's ceiling ends by itself once that is raised, a requested one only by request.
+            if paused.is_none() || *paused == Some(TaskPauseCause::Budget) && cause.is_requested() {
+                *paused = Some(cause);
+            }
             if !self.records[unit].is_in_doubt() {
                 // Other tasks may move the run's branch meanwhile.
                 self.queue.leave_turn(unit);

@@ -286,7 +286,7 @@ fn a_task_at_its_ceiling_is_paused_and_goes_on_once_that_is_raised() {
     assert_eq!(run.starting(), ["1.2"], "others go on");
     let refused = run.refused(RunEvent::TaskResumed { task: id("1.1") });
     assert_eq!(refused.code.code(), "dispatch.budget");
-    assert!(refused.hint.contains("switchboard budget RUN/1.1 --budget USD"), "{}", refused.hint);
+    assert_eq!(refused.hint, "raise it: switchboard budget RUN/1.1 --budget USD; the task goes on by itself then");
 
     run.tell(of_tasks(2_000, AtCeiling::Pause));
 
@@ -353,6 +353,54 @@ fn a_task_at_its_ceiling_is_stopped_or_only_named_where_the_budget_says_so() {
 
     assert_eq!(run.last, [RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None }]);
     assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Ceiling, .. }]));
+}
+
+#[test]
+fn a_requested_pause_of_a_run_without_room_holds_when_there_is_room_again() {
+    for (cause, stays) in [
+        (PauseCause::Budget, PauseCause::Requested),
+        (PauseCause::Plan, PauseCause::Requested),
+        (PauseCause::Day, PauseCause::Requested),
+        (PauseCause::Disk, PauseCause::Disk),
+    ] {
+        let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+        run.tell(budget(100, 10, AtCeiling::Pause));
+        let worker = run.start("1.1");
+        run.tell(RunEvent::RunPaused { cause });
+
+        run.tell(paused());
+
+        assert_eq!(run.state.pause(), Some(stays));
+        let waits = run.state.waiting_workers().map(|(worker, _)| worker).collect::<Vec<_>>();
+        assert_eq!(waits, [&worker], "it waits at its next boundary");
+        assert_eq!(run.effects(), []);
+        run.tell(budget(200, 10, AtCeiling::Pause));
+        assert_eq!((run.state.pause(), &run.last[..]), (Some(stays), &[][..]));
+        run.tell(RunEvent::RunPaused { cause: PauseCause::Day });
+        assert_eq!(run.state.pause(), Some(stays), "what ends by itself does not take its place");
+        run.tell(RunEvent::RunResumed);
+        assert_eq!(run.starting(), ["1.2"]);
+    }
+}
+
+#[test]
+fn a_requested_pause_of_a_task_at_its_ceiling_holds_once_that_is_raised() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.tell(of_tasks(1_000, AtCeiling::Pause));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 1_000));
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
+
+    run.tell(RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Requested });
+
+    let hint = run.refused(RunEvent::TaskResumed { task: id("1.1") }).hint;
+    assert_eq!(hint, "raise it: switchboard budget RUN/1.1 --budget USD, then: switchboard resume RUN/1.1");
+    run.tell(of_tasks(2_000, AtCeiling::Pause));
+    assert_eq!((run.view("1.1").paused, run.starting()), (Some(TaskPauseCause::Requested), vec!["1.2".to_owned()]));
+    run.tell(RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget });
+    assert_eq!(run.view("1.1").paused, Some(TaskPauseCause::Requested), "what ends by itself does not take its place");
+    run.tell(RunEvent::TaskResumed { task: id("1.1") });
+    assert_eq!(run.starting(), ["1.1", "1.2"]);
 }
 
 #[test]
