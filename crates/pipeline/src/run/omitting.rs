@@ -21,7 +21,9 @@ impl RunState {
             return Err(Refused::stale(format!("task {id} waits for no worker")));
         };
         let found = &record.unit.way().steps()[open];
-        if found.id != *step || !found.does.writes().is_empty() {
+        // A turn belongs to another task and says something; neither a review nor work on the change can be omitted.
+        let is_turn = record.parent.is_some() && found.does.writes().is_empty() && !record.answers_in(open);
+        if found.id != *step || !is_turn {
             return Err(Refused::illegal(format!("step {step} of task {id} is no turn that can be omitted")));
         }
         self.expect_attempt(at, attempt)?;

@@ -8,6 +8,7 @@ mod random_plans;
 mod rebasing;
 mod subtasks;
 mod team;
+mod transitions;
 mod unanswered;
 
 use switchboard_protocol::id::WorkerId;

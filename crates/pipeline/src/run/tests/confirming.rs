@@ -9,7 +9,7 @@ use super::compiled::way_with;
 use super::*;
 
 /// Returns a run with a task that asks for approval of its change, and one that doesn't.
-fn run() -> Run {
+pub(super) fn run() -> Run {
     run_with(2)
 }
 
@@ -35,13 +35,13 @@ impl Run {
         })
     }
 
-    fn confirm(&mut self, task: &str, number: u64) {
+    pub(super) fn confirm(&mut self, task: &str, number: u64) {
         let (input, _, _) = self.question(task).expect("a person is to be asked");
         let (attempt, need) = (self.view(task).attempt, NeedId::from_bits(number));
         self.tell(RunEvent::ConfirmationAsked { task: id(task), attempt, need, input, reason: "really?".to_owned() });
     }
 
-    fn say(&mut self, task: &str, number: u64, answer: PersonAnswer, note: &str) {
+    pub(super) fn say(&mut self, task: &str, number: u64, answer: PersonAnswer, note: &str) {
         let (need, note) = (NeedId::from_bits(number), note.to_owned());
         self.tell(RunEvent::PersonAnswered { task: id(task), need, answer, note });
     }
