@@ -14,3 +14,35 @@ pub(super) fn add_to(plan: &mut Plan, gates: &[String]) {
         own.extend(gates.iter().filter(|gate| !own.contains(gate)).cloned().collect::<Vec<_>>());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn gates_are_added_once_to_each_task_and_end_that_one_is_left_out() {
+        let task = |id: &str, settings: serde_json::Value| json!({ "id": id, "phase": 1, "description": "d", "x-switchboard": settings });
+        let tasks = [
+            task("1.1", json!({})),
+            task("1.2", json!({ "gates": ["lint", "-sast", "-sbom"] })),
+            task("1.3", json!({ "gates": ["sast"] })),
+        ];
+        let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
+            "phases": [{ "id": 1, "name": "p", "tasks": tasks }] });
+        let mut plan: Plan = serde_json::from_value(plan).unwrap();
+        let gates = |plan: &Plan| {
+            plan.tasks()
+                .map(|task| task.switchboard.clone().and_then(|own| own.gates).unwrap_or_default())
+                .collect::<Vec<_>>()
+        };
+
+        add_to(&mut plan, &["lint".to_owned(), "sast".to_owned()]);
+
+        assert_eq!(gates(&plan), [vec!["lint", "sast"], vec!["lint", "-sbom", "sast"], vec!["sast", "lint"]]);
+        let before = plan.clone();
+        add_to(&mut plan, &[]);
+        assert_eq!(plan, before);
+    }
+}

@@ -53,6 +53,7 @@ fn what_can_not_be_done_is_refused_before_anything_starts() {
                 "request.bad-args",
             ),
             (with(&|request| request.parent_trace = Some("x".repeat(17 << 10))), "request.bad-args"),
+            (with(&|request| request.setup_env = vec![("PATH".to_owned(), "/tmp".to_owned())]), "request.bad-args"),
         ];
 
         for (request, code) in refused {

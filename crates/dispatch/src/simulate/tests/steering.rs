@@ -181,6 +181,64 @@ fn a_message_sets_what_a_task_or_a_run_may_cost_and_leaves_the_rest_of_its_budge
 }
 
 #[test]
+fn a_call_that_a_run_at_work_can_not_carry_out_says_why_and_records_nothing() {
+    with_worker(Coordination::Managed, async |at| {
+        let (daemon, ann, run) = (at.daemon, people::ann().unwrap(), at.run.to_string());
+        let before = daemon.world.store.head().lsn;
+        let budget = async |facts: Value| failed(daemon.set_budget(&read(facts), None).await);
+        for (facts, why) in [
+            (json!({ "run": run, "budget": { "ceiling": 0 } }), "`ceiling` is 0: no worker could start"),
+            (
+                json!({ "run": run, "budget": { "ceiling": 5, "reserve": 6 } }),
+                "`reserve` (6) is more than `ceiling` (5)",
+            ),
+            (json!({ "run": run, "budget": { "ceiling": 5, "task": 0 } }), "`task` is 0: no task could have a worker"),
+            (json!({ "run": run, "budget": { "ceiling": 5, "task": 6 } }), "`task` is more than `ceiling`"),
+            (json!({ "run": run, "plan": 0 }), "the plan's ceiling is 0"),
+            (json!({ "run": run, "task": { "task": "1.1", "ceiling": 0 } }), "the task could have no worker"),
+        ] {
+            refused(budget(facts).await, "dispatch.budget", why);
+        }
+        let both = json!({ "run": run, "plan": 9, "task": { "task": "1.1", "ceiling": 1 } });
+        refused(budget(both).await, "request.bad-args", "the ceiling of a task, or the budget of a run or a plan");
+        let unknown = json!({ "run": run, "task": { "task": "7.7", "ceiling": 1 } });
+        refused(budget(unknown).await, "dispatch.unknown-task", "7.7");
+
+        let show = async |task: &str| failed(daemon.show_task(&read(json!({ "task": task }))).await);
+        refused(show(&run).await, "request.bad-args", "name a task: RUN/TASK");
+        refused(show(&at.unit("7.7")).await, "dispatch.unknown-task", "7.7");
+        let retry = async |facts: Value| failed(daemon.retry_task(&read(facts), None).await);
+        refused(retry(json!({ "what": run })).await, "request.conflict", "has no blocked or stopped task");
+        let turn = json!({ "number": 2, "kind": "retry", "why": "w" });
+        refused(retry(json!({ "what": run, "turn": turn })).await, "request.bad-args", "no loop has started");
+        refused(retry(json!({ "what": at.unit("1.3") })).await, "request.conflict", "neither blocked nor stopped");
+        let rebase = async |facts: Value| failed(daemon.rebase_run(&read(facts), None).await);
+        refused(rebase(json!({ "what": at.unit("1.3") })).await, "request.conflict", "no tree that a rebase");
+        let check = async |facts: Value| failed(daemon.evidence_check(&read(facts)).await);
+        for pattern in ["x".repeat(101), "*".repeat(6)] {
+            let facts = json!({ "run": run, "task_id": pattern });
+            refused(check(facts).await, "request.bad-args", "the pattern of tasks is too long");
+        }
+        let widest = json!({ "run": run, "task_id": format!("{}{}", "*".repeat(5), "x".repeat(95)) });
+        assert!(check(widest).await.is_ok());
+        let merge = failed(daemon.merge_run(&read(json!({ "run": run })), &ann, None).await);
+        refused(merge, "dispatch.not-finished", "is still at work");
+        let undo = failed(daemon.undo_merge(&read(json!({ "run": run })), &ann.name, None).await);
+        refused(undo, "dispatch.cannot-undo", "no branch was moved");
+
+        assert_eq!(daemon.world.store.head().lsn, before);
+    });
+}
+
+fn read<T: serde::de::DeserializeOwned>(facts: Value) -> T {
+    serde_json::from_value(facts).unwrap()
+}
+
+fn failed<T>(done: Result<T, crate::Error>) -> Result<T, Failure> {
+    done.map_err(|error| error.to_failure())
+}
+
+#[test]
 fn a_slice_is_blocked_as_far_as_it_is_open_and_a_task_is_cancelled_without_grace() {
     with_worker(Coordination::Managed, async |at| {
         let ann = people::ann().unwrap();

@@ -36,6 +36,7 @@ impl Run {
     }
 
     /// Returns events of every kind, named, with facts that fit a task.
+    #[expect(clippy::too_many_lines, reason = "a line for each event")]
     fn fitting(&self, task: &str) -> Vec<(String, Value)> {
         let view = self.view(task);
         let (start, take) = (self.pending(task, "start_worker"), self.pending(task, "take_answer"));
@@ -414,7 +415,13 @@ fn what_a_task_takes_when_people_step_in() {
             with(run, "cost_counted", &cost)
         }),
         ("the run is being stopped", || after(working(), |run| run.tell(RunEvent::RunStopRequested))),
-        ("the run is over", || {
+        ("the run has succeeded", || {
+            let mut run = Run::on(&compiled::compiled_way(), 2, &[("1.1", &[], &["a"])]);
+            run.pass_on("1.1", "b");
+            run.merge_onto("1.1", "c-1.1-1", "b");
+            after(run, |run| run.tell(RunEvent::RunFinished { outcome: RunOutcome::Succeeded }))
+        }),
+        ("the run was stopped", || {
             after(three(), |run| {
                 run.tell(RunEvent::RunStopRequested);
                 let end = run.effects().into_iter().find_map(|effect| {
