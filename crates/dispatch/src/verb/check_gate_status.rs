@@ -58,10 +58,12 @@ fn status(run: &RunId, view: &TaskView, times: &BTreeMap<String, String>) -> Che
         required.into_iter().partition(|gate| verdict(gate) == Some(Verdict::Skipped));
     let (passed_gates, missing_gates): (Vec<String>, Vec<String>) =
         required.iter().cloned().partition(|gate| verdict(gate).is_some_and(has_passed));
-    let status = match (view.gates.is_empty(), missing_gates.is_empty()) {
-        (true, _) => GateStatus::NoEvidence,
-        (false, true) => GateStatus::AllPassed,
-        (false, false) => GateStatus::Incomplete,
+    // Gates that were skipped or are not configured have judged nothing.
+    let status = match (missing_gates.is_empty(), passed_gates.is_empty()) {
+        _ if view.gates.is_empty() => GateStatus::NoEvidence,
+        (false, _) => GateStatus::Incomplete,
+        (true, false) => GateStatus::AllPassed,
+        (true, true) => GateStatus::NoEvidence,
     };
     let at = |gate: &String| (gate.clone(), passed_at(run, times.get(gate).cloned().unwrap_or_default()));
     CheckGateStatusReply {
@@ -97,6 +99,83 @@ fn message(status: GateStatus, missing: &[String], gaps: &[(&str, &Vec<String>)]
     match status {
         GateStatus::AllPassed => format!("every gate has passed{gaps}"),
         GateStatus::Incomplete => format!("missing or refused: {}{gaps}", missing.join(", ")),
-        GateStatus::NoEvidence => "no gate has spoken about the present attempt".to_owned(),
+        GateStatus::NoEvidence => format!("no gate has judged the present attempt{gaps}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the status of a task with these reports of required gates and these pending gates.
+    fn of(reports: &[(&str, Verdict)], pending: &[&str]) -> CheckGateStatusReply {
+        let report = |(gate, verdict): &(&str, Verdict)| {
+            json!({ "gate": gate, "required": true, "verdict": verdict,
+            "reasons": [format!("{gate} says so")] })
+        };
+        let gates: Vec<_> = reports.iter().map(report).collect();
+        let view = json!({ "task": "1.1", "state": "ready", "attempt": 1, "losses": 0, "stopping": false,
+            "gates": gates, "pending_gates": pending, "refusals": [] });
+        let times = reports.iter().map(|(gate, _)| ((*gate).to_owned(), format!("at {gate}"))).collect();
+        status(&RunId::from_bits(1), &serde_json::from_value(view).unwrap(), &times)
+    }
+
+    #[test]
+    fn only_gates_that_judged_and_let_pass_count_and_each_other_is_named() {
+        let reports = [
+            ("lint", Verdict::Warn),
+            ("sast", Verdict::Pass),
+            ("build_check", Verdict::NotConfigured),
+            ("sbom", Verdict::Skipped),
+        ];
+
+        let all = of(&reports, &[]);
+        let pending = of(&reports, &["test_runner"]);
+        let failed = of(&[("lint", Verdict::Pass), ("sast", Verdict::Fail)], &[]);
+
+        assert_eq!(
+            (all.status, all.message.as_str()),
+            (GateStatus::AllPassed, "every gate has passed; not configured: build_check; skipped: sbom",)
+        );
+        assert_eq!(
+            (all.passed_gates, all.required_gates),
+            (vec!["lint".into(), "sast".into()], vec!["lint".into(), "sast".into()])
+        );
+        assert_eq!((all.not_configured, all.skipped), (vec!["build_check".to_owned()], vec!["sbom".to_owned()]));
+        assert_eq!(all.gates.keys().collect::<Vec<_>>(), ["lint", "sast"]);
+        assert!(json!(all.gates["lint"]).to_string().contains("at lint"), "{:?}", all.gates);
+        assert_eq!((pending.status, pending.missing_gates), (GateStatus::Incomplete, vec!["test_runner".to_owned()]));
+        assert_eq!((failed.status, failed.message.as_str()), (GateStatus::Incomplete, "missing or refused: sast"));
+    }
+
+    #[test]
+    fn without_a_gate_that_judged_there_is_no_evidence() {
+        let none = of(&[], &["sast"]);
+        let skipped = of(&[("lint", Verdict::NotConfigured), ("sast", Verdict::Skipped)], &[]);
+
+        assert_eq!(
+            (none.status, none.message.as_str()),
+            (GateStatus::NoEvidence, "no gate has judged the present attempt")
+        );
+        assert_eq!(skipped.status, GateStatus::NoEvidence);
+        assert_eq!(skipped.message, "no gate has judged the present attempt; not configured: lint; skipped: sast");
+    }
+
+    #[test]
+    fn what_was_found_of_marks_and_secrets_is_said_if_somebody_looked() {
+        let scanned = |verdict| of(&[("secretscan", verdict)], &[]).secretscan_verdict;
+        let marks = of(&[("placeholder_scan", Verdict::Fail)], &[]).todo_scan;
+
+        assert_eq!(marks, Some(json!({ "verdict": "fail", "reasons": ["placeholder_scan says so"] })));
+        assert_eq!(of(&[("lint", Verdict::Pass)], &[]).todo_scan, None);
+        assert_eq!([Verdict::Pass, Verdict::Warn].map(scanned), [SecretscanVerdict::Pass; 2]);
+        assert_eq!(scanned(Verdict::Fail), SecretscanVerdict::Fail);
+        assert_eq!(
+            [Verdict::Error, Verdict::Skipped, Verdict::NotConfigured, Verdict::NoReply].map(scanned),
+            [SecretscanVerdict::NotRun; 4]
+        );
+        assert_eq!(of(&[("pre_check_batch", Verdict::Fail)], &[]).secretscan_verdict, SecretscanVerdict::Fail);
+        let both = of(&[("secretscan", Verdict::Pass), ("pre_check_batch", Verdict::Fail)], &[]);
+        assert_eq!(both.secretscan_verdict, SecretscanVerdict::Pass);
     }
 }

@@ -25,11 +25,11 @@ pub struct CheckGateStatusRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateStatus {
-    /// Every required gate has passed.
+    /// Every required gate that judged the present attempt has passed, and at least one did.
     AllPassed,
     /// At least one required gate is missing or refused.
     Incomplete,
-    /// No gate has reported yet.
+    /// No gate has judged the present attempt: none has reported, or all that have were skipped or are not configured.
     NoEvidence,
 }
 
