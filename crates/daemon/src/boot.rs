@@ -322,10 +322,11 @@ fn remove_socket(place: &RootPaths) {
     }
 }
 
-/// Writes down where a daemon that is ready is reached.
+/// Writes down where a daemon that is ready is reached. Commands find it by the file in the state folder, so that one
+/// comes last: who has found the daemon also finds the file of the work tree.
 fn announce(info: &ServerInfo, place: &RootPaths) -> Result<(), Error> {
-    info.write(&place.state)?;
     info.write(&place.project)?;
+    info.write(&place.state)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
         tracing::debug!(%error, "no earlier daemon left word of a failure");
     }
