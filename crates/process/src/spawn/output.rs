@@ -27,6 +27,12 @@ const TICK: Duration = Duration::from_millis(20);
 /// Maximum time that a pipe may stay open after the group is gone, held by a process that left the group.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 
+/// Maximum number of bytes that are read at once.
+const BUFFER: usize = 8 << 10;
+
+/// Maximum number of bytes that a pipe holds unread: the largest size to which an unprivileged process of Linux can set one.
+const MAX_UNREAD: usize = 1 << 20;
+
 /// A flag by which another thread ends a running [`Spawn::output`].
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
@@ -58,12 +64,6 @@ pub struct Output {
     /// Members of its group that even SIGKILL did not end in time.
     pub survivors: Vec<u32>,
 }
-
-/// Maximum number of bytes that are read at once.
-const BUFFER: usize = 8 << 10;
-
-/// Maximum number of bytes that a pipe holds unread: the largest size to which Linux lets a process set one.
-const MAX_UNREAD: usize = 1 << 20;
 
 /// One output stream of a process. It is only read under the lock, so who has the lock knows all that was read.
 #[derive(Clone)]
@@ -189,7 +189,9 @@ impl Streams {
         let limit = Deadline::after(DRAIN_LIMIT);
         for _ in 0..2 {
             if self.closed.recv_timeout(limit.left()).is_err() {
-                tracing::warn!("a process outside the group holds a pipe open; what it still writes is not waited for");
+                tracing::warn!(
+                    "a pipe was not read to its end: a process outside the group may hold it open, and what it still writes is not waited for"
+                );
             }
         }
         (self.stdout.written(), self.stderr.written())
@@ -274,9 +276,9 @@ mod tests {
         let (stream, mut writer) = pipe();
         let reader = stream.clone();
         let reading = std::thread::spawn(move || reader.drain());
-        for _ in 0..50 {
+        for count in 1..=50 {
             writer.write_all(&[b'y'; 1000]).unwrap();
-            assert!(stream.written().total() % 1000 == 0, "what was written before is there");
+            assert_eq!(stream.written().total(), count * 1000, "all that was written before is there");
             std::thread::sleep(Duration::from_millis(1));
         }
 
