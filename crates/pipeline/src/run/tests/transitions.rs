@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use switchboard_protocol::id::NeedId;
+use switchboard_protocol::run::PersonAnswer;
 
 use super::*;
 
-/// Worker, step, change and question of no task.
+/// Facts that fit no state, each by its name.
 const WRONG: [(&str, &str); 8] = [
-    ("worker", "wrk_000000000000000000000000000000ff"),
+    ("worker", "wrk_00000000000000ff"),
     ("step", "elsewhere"),
     ("commit", "another commit"),
-    ("need", "need_000000000000000000000000000000ff"),
+    ("need", "need_00000000000000ff"),
     ("input", "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"),
     ("gate", "another_gate"),
     ("from", "another head"),
@@ -53,7 +55,7 @@ impl Run {
         let check = &checks["checks"][0];
         let gate = first(&[&check["gate"]], json!("syntax_check"));
         let input = first(&[&asks["input"], &take["input"], &check["input"]], json!("0".repeat(64)));
-        let need = first(&[&state["need"]], json!("need_00000000000000000000000000000001"));
+        let need = first(&[&state["need"]], json!(NeedId::from_bits(1)));
         let on = |facts: Value| {
             let mut all = json!({ "task": task });
             all.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
@@ -88,7 +90,7 @@ impl Run {
                 json!({ "unit": { "task": "9.9" }, "way": "0".repeat(64), "after": [], "writes": [], "timeout_ms": 1 }),
             ),
             ("unit_extended", json!({ "unit": { "task": task }, "part": 1, "after": [], "writes": [] })),
-            ("worker_intended", tried(json!({ "step": step, "worker": "wrk_000000000000000000000000000000ee" }))),
+            ("worker_intended", tried(json!({ "step": step, "worker": "wrk_00000000000000ee" }))),
             ("worker_started", on(json!({ "worker": worker }))),
             ("worker_lost", on(json!({ "worker": worker, "reason": "gone" }))),
             ("tree_setup_failed", on(json!({ "worker": worker, "reason": "no" }))),
@@ -258,7 +260,7 @@ fn short(text: &str) -> String {
         let rest = &word[digits.len()..];
         match digits.len() {
             64 => words.push(format!("#{rest}")),
-            32 => words.push(format!("{}{rest}", digits.trim_start_matches('0'))),
+            16 => words.push(format!("{}{rest}", digits.trim_start_matches('0'))),
             _ => words.push(word.to_owned()),
         }
     }
@@ -320,7 +322,7 @@ fn three() -> Run {
     Run::on(&compiled::compiled_way(), 2, &[("1.1", &[], &["a"]), ("1.2", &["1.1"], &[]), ("1.3", &[], &["a"])])
 }
 
-fn after(mut run: Run, change: impl Fn(&mut Run)) -> Run {
+fn after(mut run: Run, change: impl FnOnce(&mut Run)) -> Run {
     change(&mut run);
     run
 }
@@ -345,7 +347,7 @@ fn blocked() -> Run {
 
 fn with(run: Run, kind: &str, facts: &Value) -> Run {
     let event: RunEvent = serde_json::from_value(json!({ "kind": kind, "facts": facts })).unwrap();
-    after(run, |run| run.tell(event.clone()))
+    after(run, |run| run.tell(event))
 }
 
 #[test]
@@ -364,8 +366,8 @@ fn what_a_task_takes_before_its_change_is_captured() {
         }),
         ("working", working),
         ("a permission is asked for", || {
-            let need = "need_00000000000000000000000000000001";
-            let asked = json!({ "task": "1.1", "worker": WorkerId::from_bits(1), "need": need, "reason": "may I?" });
+            let (worker, need) = (WorkerId::from_bits(1), NeedId::from_bits(1));
+            let asked = json!({ "task": "1.1", "worker": worker, "need": need, "reason": "may I?" });
             with(working(), "person_asked", &asked)
         }),
         ("the worker is done", || after(three(), |run| run.end_turn("1.1", TurnOutcome::Finished))),
@@ -449,7 +451,7 @@ fn what_a_task_takes_that_a_person_confirms() {
             after(confirming::run(), |run| {
                 run.pass_on("1.1", "b");
                 run.confirm("1.1", 1);
-                run.say("1.1", 1, switchboard_protocol::run::PersonAnswer::Allow, "");
+                run.say("1.1", 1, PersonAnswer::Allow, "");
             })
         }),
     ];
@@ -470,9 +472,11 @@ fn what_a_teams_task_takes() {
 
 #[test]
 fn what_a_task_of_several_workers_takes() {
-    let best_of = || subtasks::run_of(&json!({ "best_of": 2 }));
+    fn best_of() -> Run {
+        subtasks::run_of(&json!({ "best_of": 2 }))
+    }
     fn first() -> Run {
-        after(subtasks::run_of(&json!({ "best_of": 2 })), |run| {
+        after(best_of(), |run| {
             run.capture_lines("1.1.c1", 10);
             run.answer_checks("1.1.c1", Verdict::Pass);
         })
@@ -493,17 +497,16 @@ fn what_a_task_of_several_workers_takes() {
 
 #[test]
 fn what_a_task_takes_that_an_agent_leads() {
+    fn led() -> Run {
+        with(three(), "led_set", &json!({ "is_led": true }))
+    }
+    fn begun() -> Run {
+        with(led(), "step_begun", &json!({ "task": "1.1", "step": "work", "attempt": 1, "by": "dana" }))
+    }
     let states: [State; _] = [
-        ("no step has begun", || with(three(), "led_set", &json!({ "is_led": true }))),
-        ("its step has begun", || {
-            let led = with(three(), "led_set", &json!({ "is_led": true }));
-            with(led, "step_begun", &json!({ "task": "1.1", "step": "work", "attempt": 1, "by": "dana" }))
-        }),
-        ("its worker is at work", || {
-            let led = with(three(), "led_set", &json!({ "is_led": true }));
-            let begun = with(led, "step_begun", &json!({ "task": "1.1", "step": "work", "attempt": 1, "by": "dana" }));
-            after(begun, |run| drop(run.start("1.1")))
-        }),
+        ("no step has begun", led),
+        ("its step has begun", begun),
+        ("its worker is at work", || after(begun(), |run| drop(run.start("1.1")))),
     ];
     insta::assert_snapshot!(tables("1.1", &states));
 }
