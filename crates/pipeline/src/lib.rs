@@ -8,6 +8,7 @@
 //! next unit of a plan.
 
 pub mod actions;
+pub mod author;
 pub mod auto;
 mod circle;
 pub mod dataflow;

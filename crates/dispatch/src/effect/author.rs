@@ -1,5 +1,6 @@
 //! Author of merged changes.
 
+use switchboard_pipeline::author::CommitAuthor;
 use switchboard_pipeline::settings::Settings;
 use switchboard_process::git::{Author, Oid};
 use switchboard_protocol::plan::TaskId;
@@ -20,9 +21,15 @@ pub(super) async fn of_change(ctx: &Ctx, id: &TaskId, settings: &Settings, commi
 
 /// Returns the author of what a task's worker leaves: the one named by the plan, or the agent.
 pub(super) fn of_worker(ctx: &Ctx, id: &TaskId, settings: &Settings) -> Result<Author, Error> {
-    let name = match &settings.author {
-        Some(author) => author.clone(),
-        None => ctx.plan.choice(id, settings)?.name.to_string(),
+    let now = ctx.world.store.now();
+    let Some(named) = &settings.author else {
+        return Ok(author(ctx.plan.choice(id, settings)?.name.as_str(), now));
     };
-    Ok(author(&name, ctx.world.store.now()))
+    // Plans of older versions may hold any text.
+    let CommitAuthor { name, address } =
+        CommitAuthor::parse(named).unwrap_or(CommitAuthor { name: named, address: None });
+    Ok(match address {
+        Some(address) => Author { name: name.to_owned(), email: address.to_owned(), at: now },
+        None => author(name, now),
+    })
 }

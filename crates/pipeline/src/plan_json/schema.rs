@@ -9,6 +9,7 @@ use switchboard_protocol::plan::{MAX_TASKS, TaskId};
 
 use super::error::PlanError;
 use super::locate;
+use crate::author::CommitAuthor;
 use crate::paths;
 
 /// Type of a field's value.
@@ -40,6 +41,8 @@ enum Kind {
     Paths,
     /// Hosts, each with its port.
     Hosts,
+    /// The author of a commit.
+    Author,
     /// An object of the shared format, in which other tools add fields of their own.
     Object(&'static [Field]),
     Objects(&'static [Field]),
@@ -206,7 +209,7 @@ const TASK_SETTINGS: &[Field] = &[
     optional("outputs", Kind::Paths),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("wrap_up_minutes", Kind::Number(1, MAX_MINUTES)),
-    optional("author", Kind::FilledText),
+    optional("author", Kind::Author),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
     optional("confirm", Kind::FlagOrText),
@@ -391,6 +394,7 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::TaskIds => items(pointer, value)?.try_for_each(|(at, item)| task_id(&at, item)),
         Kind::Paths => items(pointer, value)?.try_for_each(|(at, item)| path(&at, item)),
         Kind::Hosts => items(pointer, value)?.try_for_each(|(at, item)| host(&at, item)),
+        Kind::Author => author(pointer, value),
         Kind::Text => text(pointer, value).map(|_| ()),
         Kind::FilledText => filled(pointer, value),
         Kind::Name => name(pointer, value),
@@ -492,6 +496,13 @@ fn host(pointer: &str, value: &Value) -> Result<(), PlanError> {
     match Host::parse(text(pointer, value)?) {
         Some(_) => Ok(()),
         None => Err(wrong(pointer, "a host with its port, such as \"api.example.com:443\"", describe(value))),
+    }
+}
+
+fn author(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    match CommitAuthor::parse(text(pointer, value)?) {
+        Some(_) => Ok(()),
+        None => Err(wrong(pointer, "an author, such as \"Ada <ada@example.org>\"", describe(value))),
     }
 }
 

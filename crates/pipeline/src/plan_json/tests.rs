@@ -41,6 +41,7 @@ fn refusals_say_what_stands_where_and_what_should() {
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"command\":[]},"),
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"timeout_minutes\":1.5},"),
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"wrap_up_minutes\":60},"),
+        with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"author\":\"Ada <ada\"},"),
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"comand\":[\"make\"]},"),
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"tests\":\"make\"},"),
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"elsewhere\":1},"),

@@ -442,7 +442,7 @@ pub struct TaskSettings {
     /// command is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
-    /// Author of the task's commit, `Name <address>`; by default the agent.
+    /// Author of the task's commit, `Name <address>` or a name alone; by default the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// Maximum number of attempts: 5 by default, 1 for a command. The values of the phase and the plan are defaults of their tasks.
