@@ -9,6 +9,7 @@ mod repository;
 mod rows;
 
 use serde_json::{Value, json};
+use switchboard_protocol::finding::{CommandKind, CommandRun, Finding};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{TaskState, TaskView};
 
@@ -37,5 +38,33 @@ pub(crate) fn view(id: &str, state: TaskState) -> TaskView {
         steps: Vec::new(),
         step: None,
         refusals: Vec::new(),
+    }
+}
+
+/// Returns a new finding that blocks, with these fields in place of the usual ones.
+pub(crate) fn finding(line: u32, more: Value) -> Finding {
+    let mut finding = json!({
+        "check": "secretscan", "rule": "rule", "severity": "medium", "message": "bad", "remedy": "mend it",
+        "path": "a.rs", "span": {"start_line": line, "start_column": 1, "end_line": line, "end_column": 2},
+        "fingerprint": "0".repeat(32), "is_new": true, "blocks": true,
+    });
+    let fields = finding.as_object_mut().unwrap();
+    fields.extend(more.as_object().unwrap().clone());
+    serde_json::from_value(finding).unwrap()
+}
+
+/// Returns a run of a test command with this exit code.
+pub(crate) fn command_run(exit_code: Option<i32>) -> CommandRun {
+    CommandRun {
+        kind: CommandKind::Test,
+        argv: vec!["make".to_owned(), "test".to_owned()],
+        cwd: ".".to_owned(),
+        exit_code,
+        ending: "ended".to_owned(),
+        duration_ms: 1,
+        stdout: "é".repeat(400),
+        stderr: "said\n".to_owned(),
+        memory: "not limited".to_owned(),
+        tests: None,
     }
 }

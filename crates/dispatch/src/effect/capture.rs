@@ -83,3 +83,19 @@ fn waits(task: &TaskId, attempt: u32, agent: &str, why: &str) -> RunEvent {
     let why = if why.is_empty() { "it does not say for what" } else { why };
     RunEvent::TaskBlocked { task: task.clone(), attempt, retries: None, reason: format!("{agent} waits: {why}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_waits_blocks_its_task_with_what_it_waits_for() {
+        let reason = |why: &str| match waits(&TaskId::new("1.1").unwrap(), 3, "ann", why) {
+            RunEvent::TaskBlocked { attempt: 3, retries: None, reason, .. } => reason,
+            other => panic!("{other:?}"),
+        };
+
+        assert_eq!(reason("a key"), "ann waits: a key");
+        assert_eq!(reason(""), "ann waits: it does not say for what");
+    }
+}

@@ -144,3 +144,38 @@ impl Mending {
         Ok(Mended { commit, tree, files, beside })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::command_run;
+
+    fn endings(exit_code: Option<i32>, (stdout, stderr): (&str, &str)) -> Vec<String> {
+        let run = CommandRun { stdout: stdout.to_owned(), stderr: stderr.to_owned(), ..command_run(exit_code) };
+        let report = CheckReport::new(CommandKind::Lint.check(), CheckVerdict::Fail, "1 run".to_owned());
+        command_endings(&CheckReport { runs: vec![run], ..report })
+    }
+
+    #[test]
+    fn a_command_that_ended_badly_is_told_with_the_first_line_that_it_printed() {
+        assert_eq!(endings(Some(0), ("out", "err")), Vec::<String>::new());
+        assert_eq!(endings(Some(1), ("out", " \nerr\nmore")), ["lint_fix: ended: err"]);
+        assert_eq!(endings(Some(1), ("out\nmore", "\n")), ["lint_fix: ended: out"]);
+        assert_eq!(endings(None, ("", "")), ["lint_fix: ended"]);
+    }
+
+    #[test]
+    fn a_command_that_did_not_run_is_told_with_the_reason() {
+        let told =
+            |verdict| command_endings(&CheckReport::new(CommandKind::Lint.check(), verdict, "no make".to_owned()));
+
+        assert_eq!(told(CheckVerdict::Error), ["lint_fix: no make"]);
+        assert_eq!(told(CheckVerdict::Pass), Vec::<String>::new());
+    }
+
+    #[test]
+    fn files_beside_the_change_are_named() {
+        assert_eq!(left_alone(&[]), None);
+        assert_eq!(left_alone(&["a".into()]).unwrap(), "not of the change, and left as they were: a");
+    }
+}

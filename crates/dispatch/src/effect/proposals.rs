@@ -108,3 +108,43 @@ fn conflict(name: &str, files: &[PathBuf]) -> Failure {
     let what = format!("the change of {name}, which the verdict takes, conflicts in {}", files.join(", "));
     Failure::new("dispatch.merge-conflict", what)
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::time::Millis;
+
+    use super::*;
+
+    fn proposal(name: &str) -> Proposal {
+        Proposal {
+            name: name.to_owned(),
+            path: PathBuf::new(),
+            branch: String::new(),
+            base: Oid::parse(&"1".repeat(40)).unwrap(),
+            author: crate::authorship::author(name, Millis(0)),
+            message: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_verdict_that_takes_a_change_that_is_not_there_is_refused_with_those_that_are() {
+        let (ann, ben) = (proposal("ann"), proposal("ben"));
+        let commit = || ann.base.clone();
+
+        let none = nothing_to_take("eve", &[]);
+        let others = nothing_to_take("eve", &[(&ann, commit()), (&ben, commit())]);
+
+        assert_eq!(none.what, "the verdict takes the change of eve, and nobody left one");
+        assert_eq!(others.what, "the verdict takes the change of eve, and ann, ben left one");
+    }
+
+    #[test]
+    fn a_change_that_conflicts_is_refused_with_at_most_five_files() {
+        let files: Vec<PathBuf> = (1..=6).map(|number| format!("{number}").into()).collect();
+
+        let refused = conflict("ann", &files);
+
+        assert_eq!(refused.code, "dispatch.merge-conflict");
+        assert_eq!(refused.what, "the change of ann, which the verdict takes, conflicts in 1, 2, 3, 4, 5");
+    }
+}

@@ -331,7 +331,7 @@ impl Checks for SimChecks {
         Box::pin(async move {
             let stage = &self.0;
             #[cfg(test)]
-            stage.note(format!("checks {request:?} within {limit:?}"));
+            stage.note(format!("checks {request:#?} within {limit:?}"));
             stage.step().await;
             stage.delay(200).await;
             if stage.chance(stage.spec.bad_gates / 8) {

@@ -126,7 +126,7 @@ impl Shims for SimShims {
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error> {
         let stage = &self.0;
         #[cfg(test)]
-        stage.note(format!("worker {spec:?}"));
+        stage.note(format!("worker {spec:#?}"));
         if stage.chance(stage.spec.bad_workers / 20) {
             return Err(Failure::new("io.denied", "the shim could not be started").into());
         }

@@ -15,6 +15,7 @@ mod seat;
 mod stale;
 mod starts;
 mod steering;
+mod traces;
 
 /// Runs a test with a daemon in a simulation without failures, and the request for a run of the simulation's plan.
 fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {

@@ -1,32 +1,7 @@
-use switchboard_protocol::finding::{CommandKind, CommandRun};
+use switchboard_protocol::finding::CommandKind;
 
 use super::*;
-
-fn finding(line: u32, more: serde_json::Value) -> Finding {
-    let mut finding = serde_json::json!({
-        "check": "secretscan", "rule": "rule", "severity": "medium", "message": "bad", "remedy": "mend it",
-        "path": "a.rs", "span": {"start_line": line, "start_column": 1, "end_line": line, "end_column": 2},
-        "fingerprint": "0".repeat(32), "is_new": true, "blocks": true,
-    });
-    let fields = finding.as_object_mut().unwrap();
-    fields.extend(more.as_object().unwrap().clone());
-    serde_json::from_value(finding).unwrap()
-}
-
-fn run(exit_code: Option<i32>) -> CommandRun {
-    CommandRun {
-        kind: CommandKind::Test,
-        argv: vec!["make".to_owned(), "test".to_owned()],
-        cwd: ".".to_owned(),
-        exit_code,
-        ending: "ended".to_owned(),
-        duration_ms: 1,
-        stdout: "é".repeat(400),
-        stderr: "said\n".to_owned(),
-        memory: "not limited".to_owned(),
-        tests: None,
-    }
-}
+use crate::tests::{command_run as run, finding};
 
 /// Judges a gate that asks for the check of a report.
 fn said(gate: &str, report: &CheckReport) -> GateResult {

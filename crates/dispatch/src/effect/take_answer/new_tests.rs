@@ -63,3 +63,22 @@ fn refusal(report: &CheckReport) -> String {
     let remedy = report.findings.first().map_or("", |finding| finding.remedy.as_str());
     format!("new_tests: {}. {remedy} ({})", named.collect::<Vec<_>>().join("; "), report.summary)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tests::finding;
+
+    #[test]
+    fn a_refusal_names_the_first_tests_the_remedy_and_the_summary() {
+        let mut report = CheckReport::new(CheckName::NewTests, CheckVerdict::Fail, "6 tests".to_owned());
+        report.findings = (1..=6).map(|number| finding(1, json!({ "path": format!("t{number}.py") }))).collect();
+
+        assert_eq!(
+            refusal(&report),
+            "new_tests: t1.py: bad; t2.py: bad; t3.py: bad; t4.py: bad; t5.py: bad. mend it (6 tests)"
+        );
+    }
+}

@@ -20,13 +20,13 @@ const TEXTS: [(&str, &str); 2] = [("plan_recorded", "text"), ("way_recorded", "t
 
 /// Short names for the digests, commits, runs and workers in a log, in the order in which they appear.
 #[derive(Default)]
-struct Names(HashMap<String, String>);
+pub(super) struct Names(HashMap<String, String>);
 
 // === impl Names ===
 
 impl Names {
     /// Replaces all of them in a text by their short names.
-    fn shorten(&mut self, text: &str) -> String {
+    pub(super) fn shorten(&mut self, text: &str) -> String {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut shortened = String::new();
         let mut rest = text;
