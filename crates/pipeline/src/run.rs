@@ -281,12 +281,6 @@ impl RunState {
         self.ways.values().map(Arc::as_ref)
     }
 
-    /// Returns the way that a task walks.
-    #[must_use]
-    pub fn way_of(&self, id: &TaskId) -> Option<&Graph> {
-        self.tasks.get(id).map(|at| self.records[*at].unit.way())
-    }
-
     /// Returns the parent task of a subtask.
     #[must_use]
     pub fn parent_of(&self, id: &TaskId) -> Option<&TaskId> {

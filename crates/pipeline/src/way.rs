@@ -16,7 +16,7 @@ mod walk;
 pub(crate) use compile::recorded_before_ways;
 pub use compile::{Compiled, UnitPlan, WayRefusal, WayRefusalCode, compile, failure, usual_attempts};
 pub use graph::{BadWay, Graph};
-pub use parts::{part_count, parts};
+pub use parts::parts;
 pub(crate) use recorded::recorded;
 pub use unit::{Assignee, Hold, Slot, Spent, Unit};
 pub use walk::{Judgement, Moved, NotNow};

@@ -62,6 +62,32 @@ fn its_gates_and_refusals_are_shown_as_they_were() {
 }
 
 #[test]
+fn a_task_with_a_long_list_was_recorded_in_several_events() {
+    let started = |parts: u32| serde_json::json!({ "title": "t", "plan_hash": "h", "base": "b", "parts": parts, "max_workers": 1 });
+    let read = |kind: &str, facts: serde_json::Value, reader: &mut Reader| {
+        let facts = facts.to_string();
+        reader.read(&RawEvent { lsn: 1, ts: Millis(0), kind: kind.to_owned(), rev: 1, facts }).unwrap()
+    };
+    let (mut at_once, mut in_parts) = (Reader::new(), Reader::new());
+    let task = |id: &str, list: &[&str]| {
+        let depends: &[&str] = if id == "1.2" { list } else { &[] };
+        serde_json::json!({ "task": id, "depends": depends, "writes": list, "gates": list, "timeout_ms": 5 })
+    };
+    read("run_started", started(2), &mut at_once);
+    read("run_started", started(3), &mut in_parts);
+    for reader in [&mut at_once, &mut in_parts] {
+        assert_eq!(read("task_added", task("1.1", &[]), reader), []);
+    }
+
+    let whole = read("task_added", task("1.2", &["1.1", "1.3"]), &mut at_once);
+    assert_eq!(read("task_added", task("1.2", &["1.1"]), &mut in_parts), []);
+    let joined = read("task_extended", task("1.2", &["1.3"]), &mut in_parts);
+
+    assert_eq!(joined, whole);
+    assert!(format!("{whole:?}").contains("1.3"), "{whole:?}");
+}
+
+#[test]
 fn it_can_be_read_wherever_it_was_interrupted_and_gone_on_with() {
     let record = record();
     let opening = record.iter().rposition(|event| event.kind == "task_added").unwrap() + 1;

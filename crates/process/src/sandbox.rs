@@ -37,10 +37,6 @@ pub(crate) use unsupported::{HandoverSender, pair};
 
 use crate::{Error, Result};
 
-/// Oldest Landlock version that enforces everything that a sandbox promises: it added scopes of signals and abstract sockets, in Linux
-/// 6.12.
-pub const LANDLOCK_NEEDED: u32 = 6;
-
 /// What a process and everything it starts may access. What is not listed is refused, except for names and sizes of files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sandbox {

@@ -30,12 +30,6 @@ pub const MAX_TASK_FOLDER_BYTES: usize = 20 << 20;
 /// Maximum number of entries in a bundle; the oldest are removed first.
 pub const MAX_ENTRIES: usize = 100;
 
-/// Age in days after which a bundle may be archived.
-pub const MAX_AGE_DAYS: u32 = 90;
-
-/// Maximum number of bundles in a project.
-pub const MAX_BUNDLES: usize = 1_000;
-
 /// Ids of tools that may stand in place of a task's id.
 pub const TOOL_IDS: [&str; 7] =
     ["sast_scan", "quality_budget", "syntax_check", "placeholder_scan", "sbom_generate", "build", "secretscan"];

@@ -88,15 +88,6 @@ impl Plan {
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.phases.iter().flat_map(|phase| &phase.tasks)
     }
-
-    /// Returns the current phase: the one that `current_phase` names, else the first in progress, else the first.
-    #[must_use]
-    pub fn phase_in_work(&self) -> Option<&Phase> {
-        let named = |phase: &&Phase| Some(phase.id) == self.current_phase;
-        let begun = |phase: &&Phase| phase.status == PhaseStatus::InProgress;
-        let phases = &self.phases;
-        phases.iter().find(named).or_else(|| phases.iter().find(begun)).or_else(|| phases.first())
-    }
 }
 
 /// Origin of a plan.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Failure;
-use crate::frame::{Frame, ShimCommand};
 use crate::id::WorkerId;
 
 /// Version of this protocol; the daemon accepts this one and the one before.
@@ -51,7 +50,7 @@ pub enum Hello {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folder: Option<PathBuf>,
     },
-    /// A shim follows: [`Frame`] lines up, [`ShimCommand`] lines down.
+    /// A shim follows: [`crate::frame::Frame`] lines up, [`crate::frame::ShimCommand`] lines down.
     Shim {
         /// [`crate::frame::FRAME_VERSION`] of the shim.
         v: u16,
@@ -94,9 +93,3 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }
-
-/// A line from a shim.
-pub type ShimLine = Frame;
-
-/// A line to a shim.
-pub type DaemonLine = ShimCommand;

@@ -36,10 +36,11 @@ impl World {
         let mut events = Vec::new();
         for graph in &compiled.ways {
             let (text, digest) = (serde_json::to_string(&graph.way())?, graph.digest());
-            let of = way::part_count(&text);
+            let parts = way::parts(&text);
+            let of = u32::try_from(parts.len())?;
             let part =
                 |(part, text): (u32, &str)| RunEvent::WayRecorded { way: digest, part, of, text: text.to_owned() };
-            events.extend((1..).zip(way::parts(&text)).map(part));
+            events.extend((1..).zip(parts).map(part));
         }
         events.extend(compiled.units.into_iter().map(|unit| {
             let way::UnitPlan { unit, within, way, after, writes, reads, timeout_ms } = unit;

@@ -122,7 +122,7 @@ impl RunState {
         record.resume = false;
         let asked = record.unit.ask_again(step);
         let moved = asked.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;
-        self.queue.set_live(at, false);
+        self.queue.remove_live(at);
         Ok(self.after(at, moved, reason.to_owned()))
     }
 
@@ -160,7 +160,7 @@ impl RunState {
 
     /// Handles the failure of an answering step's worker, which is no verdict on the change.
     pub(super) fn answerer_failed(&mut self, at: usize, step: usize, last: String) -> Consequences {
-        self.queue.set_live(at, false);
+        self.queue.remove_live(at);
         let record = &mut self.records[at];
         record.resume = false;
         let moved = record.unit.fail(step).unwrap_or(Moved::On);

@@ -86,7 +86,7 @@ impl RunState {
 
     /// Handles an interrupted worker: the attempt continues in its tree with another one.
     fn put_off(&mut self, at: usize, step: usize) -> Consequences {
-        self.queue.set_live(at, false);
+        self.queue.remove_live(at);
         let record = &mut self.records[at];
         record.resume = true;
         let moved = record.unit.put_off(step).unwrap_or(Moved::On);
@@ -127,7 +127,7 @@ impl RunState {
 
     /// Handles a worker that reports it is done: its writes are captured next, or its answer is taken; a report passes.
     fn finish_work(&mut self, at: usize, step: usize) -> Consequences {
-        self.queue.set_live(at, false);
+        self.queue.remove_live(at);
         self.records[at].rebase = false;
         let unit = &mut self.records[at].unit;
         let does = &unit.way().steps()[step].does;
@@ -139,7 +139,7 @@ impl RunState {
 
     /// Handles a lost worker: the attempt continues with another one, unless too many were lost.
     pub(super) fn lose(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
-        self.queue.set_live(at, false);
+        self.queue.remove_live(at);
         if self.records[at].stopping {
             return self.stop_now(at);
         }
@@ -156,7 +156,7 @@ impl RunState {
     /// Handles a worker that could not start because the set-up of its tree failed. It would fail for the next one too,
     /// so a person decides.
     pub(super) fn give_up_start(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
-        self.queue.set_live(at, false);
+        self.queue.remove_live(at);
         if self.records[at].stopping {
             return self.stop_now(at);
         }
@@ -191,7 +191,7 @@ impl RunState {
             Moved::Done if self.records[at].merges() => self.reindex(at),
             Moved::Done => return self.finish_task(at),
             Moved::Back { .. } => {
-                self.queue.set_live(at, false);
+                self.queue.remove_live(at);
                 self.queue.leave_turn(at);
                 let record = &mut self.records[at];
                 record.resume = false;

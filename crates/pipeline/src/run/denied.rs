@@ -35,7 +35,7 @@ impl RunState {
         record.resume = true;
         record.asked.insert(need.clone());
         record.waiting = Some(Waiting { need: need.clone(), reason: reason.to_owned(), step: None });
-        self.queue.set_live(at, false);
+        self.queue.remove_live(at);
         let consequences = self.worker_ended(id, worker, has_run);
         self.reindex(at);
         Ok(consequences)

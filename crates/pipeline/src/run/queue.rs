@@ -89,12 +89,9 @@ impl Queue {
         holders.next().filter(|_| self.is_held(at)).map(|active| active.at)
     }
 
-    pub(super) fn set_live(&mut self, at: usize, live: bool) {
-        if live {
-            self.live.insert(at);
-        } else {
-            self.live.remove(&at);
-        }
+    /// Removes a task from those with a worker.
+    pub(super) fn remove_live(&mut self, at: usize) {
+        self.live.remove(&at);
     }
 
     /// Returns the tasks that the start of `at` would hold back.

@@ -21,12 +21,6 @@ pub fn parts(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the number of events that a text needs.
-#[must_use]
-pub fn part_count(text: &str) -> u32 {
-    u32::try_from(parts(text).len()).unwrap_or(u32::MAX)
-}
-
 /// Returns the number of bytes that a character takes inside a JSON string.
 const fn json_len(c: char) -> usize {
     match c {

@@ -308,7 +308,10 @@ fn a_way_is_read_back_with_the_same_digest() {
 
     let read: Way = serde_json::from_str(&text).unwrap();
 
-    assert_eq!(Graph::new(read).unwrap().digest(), unit.way().digest());
+    let read = Graph::new(read).unwrap();
+    assert_eq!(read.digest(), unit.way().digest());
+    assert_eq!(read, *unit.way());
+    assert_ne!(read, Graph::new(Way { steps: vec![work("work", &[])] }).unwrap());
 }
 
 #[test]

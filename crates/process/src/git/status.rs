@@ -18,16 +18,6 @@ pub struct Dirty {
     pub unstaged: char,
 }
 
-// === impl Dirty ===
-
-impl Dirty {
-    /// Returns true if the file is untracked.
-    #[must_use]
-    pub fn is_untracked(&self) -> bool {
-        self.unstaged == '?'
-    }
-}
-
 // === impl Repo ===
 
 impl Repo {
