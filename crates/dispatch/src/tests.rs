@@ -8,12 +8,25 @@ mod real_git;
 mod repository;
 mod rows;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use switchboard_protocol::finding::{CommandKind, CommandRun, Finding};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{TaskState, TaskView};
 
 pub(crate) use self::repository::Repository;
+
+/// Returns true once a condition holds; false if it does not within 30 seconds.
+pub(crate) async fn comes(condition: impl Fn() -> bool) -> bool {
+    for _ in 0..3_000 {
+        if condition() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
 
 /// Returns a run of a plan with one phase of these tasks.
 pub(crate) fn run_plan(tasks: &Value) -> crate::plan::RunPlan {

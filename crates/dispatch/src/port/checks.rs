@@ -223,21 +223,144 @@ fn answered(reply: CheckReply) -> Result<Vec<CheckReport>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use switchboard_process::file::{Mode, Sync, replace};
     use switchboard_protocol::finding::{CheckCommand, CommandKind};
 
     use super::*;
 
-    #[test]
-    fn what_runs_commands_is_asked_apart_from_what_looks_at_files() {
-        let command = CheckCommand {
+    /// Program in the place of our binary: counts its starts, and answers each line with the text of a file.
+    const PROGRAM: &str = r#"#!/bin/sh
+trap '' PIPE
+echo "$*" >> "$0.starts"
+head -c 200000 /dev/zero >&2
+while read -r line; do
+    case "$line" in *test_runner*) cat "$0.commands" ;; *) cat "$0.files" ;; esac
+done
+"#;
+
+    /// Longer than any answer takes.
+    const LONG: Duration = Duration::from_secs(120);
+
+    /// Children of a program that answers as a test says.
+    struct Asked {
+        folder: tempfile::TempDir,
+        children: Children,
+    }
+
+    impl Asked {
+        fn new(program: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let binary = folder.path().join("switchboard");
+            replace(&binary, program.as_bytes(), Mode::Program, Sync::No).unwrap();
+            Self { folder, children: Children::new(binary) }
+        }
+
+        /// Sets the answer about files or about commands.
+        fn answer(&self, about: &str, answer: &Value) {
+            let file = self.folder.path().join(format!("switchboard.{about}"));
+            replace(&file, format!("{answer}\n").as_bytes(), Mode::Private, Sync::No).unwrap();
+        }
+
+        /// Returns the arguments of each start.
+        fn starts(&self) -> Vec<String> {
+            let starts = std::fs::read_to_string(self.folder.path().join("switchboard.starts")).unwrap_or_default();
+            starts.lines().map(str::to_owned).collect()
+        }
+
+        async fn check(&self, only: &[CheckName]) -> Result<Vec<CheckName>, Failure> {
+            let request = CheckRequest { only: only.to_vec(), commands: vec![command()], ..CheckRequest::default() };
+            let reports = self.children.check(&request, LONG).await.map_err(|error| error.to_failure())?;
+            Ok(reports.into_iter().map(|report| report.check).collect())
+        }
+
+        async fn call(&self, runs_commands: bool) -> Result<Value, Failure> {
+            let call = CheckCall { id: None, verb: "lint".to_owned(), root: "/".to_owned(), args: json!({}) };
+            self.children.call(&call, runs_commands, LONG).await
+        }
+    }
+
+    fn command() -> CheckCommand {
+        CheckCommand {
             kind: CommandKind::Test,
             argv: vec!["true".to_owned()],
             cwd: None,
             time_limit_s: None,
             env: Vec::new(),
+        }
+    }
+
+    fn reply(checks: &[CheckName], failures: &[&str]) -> Value {
+        let report = |check: &CheckName| {
+            json!({ "check": check, "verdict": "pass", "summary": "", "findings": [], "files_checked": 1,
+                "skipped": [], "duration_ms": 1 })
         };
+        let failure = |what: &&str| json!({ "code": "check.command", "what": what, "hint": "" });
+        json!({ "verdict": "pass", "base": "HEAD", "duration_ms": 1,
+            "reports": checks.iter().map(report).collect::<Vec<_>>(),
+            "failures": failures.iter().map(failure).collect::<Vec<_>>() })
+    }
+
+    #[tokio::test]
+    async fn files_are_judged_by_one_child_that_stays_and_commands_by_a_new_one_each_time() {
+        let asked = Asked::new(PROGRAM);
+        asked.answer("files", &reply(&[CheckName::Secretscan], &[]));
+        asked.answer("commands", &reply(&[CheckName::TestRunner], &[]));
+
+        for _ in 0..2 {
+            let judged = asked.check(&[CheckName::TestRunner, CheckName::Secretscan]).await.unwrap();
+            assert_eq!(judged, [CheckName::Secretscan, CheckName::TestRunner]);
+        }
+
+        assert_eq!(asked.starts(), ["check --serve"; 3], "one for the files, and one each for the commands");
+    }
+
+    #[tokio::test]
+    async fn callers_share_one_child_unless_their_check_runs_commands() {
+        let asked = Asked::new(PROGRAM);
+        asked.answer("files", &json!({ "result": { "passed": true } }));
+
+        for (runs_commands, starts) in [(false, 1), (false, 1), (true, 2), (true, 3), (false, 3)] {
+            assert_eq!(asked.call(runs_commands).await.unwrap(), json!({ "passed": true }));
+            assert_eq!(asked.starts().len(), starts);
+        }
+        asked.answer("files", &json!({ "failure": Failure::new("check.command", "no linter") }));
+        assert_eq!(asked.call(false).await.unwrap_err().code, "check.command");
+        asked.answer("files", &json!({}));
+        assert_eq!(asked.call(false).await.unwrap_err().code, "check.channel");
+    }
+
+    #[tokio::test]
+    async fn a_failure_counts_for_the_whole_request_only_if_nothing_was_reported() {
+        let asked = Asked::new(PROGRAM);
+        asked.answer("files", &reply(&[], &["no such folder"]));
+        let failure = asked.check(&[CheckName::Lint]).await.unwrap_err();
+        assert_eq!((failure.code.as_str(), failure.what.as_str()), ("gate.refused", "no such folder [check.command]"));
+
+        asked.answer("files", &reply(&[CheckName::Lint], &["no linter"]));
+        assert_eq!(asked.check(&[CheckName::Lint, CheckName::Diff]).await.unwrap(), [CheckName::Lint]);
+    }
+
+    #[tokio::test]
+    async fn a_child_that_breaks_or_stalls_is_ended_named_and_replaced() {
+        let asked = Asked::new("#!/bin/sh\necho x >> \"$0.starts\"\nread -r line\ncat \"$0.files\"\n");
+        asked.answer("files", &json!("no answer"));
+        let failure = asked.call(false).await.unwrap_err();
+        assert!(failure.what.contains("the checking child broke"), "{failure:?}");
+        asked.answer("files", &json!({ "result": 1 }));
+        assert_eq!(asked.call(false).await.unwrap(), json!(1), "by another child");
+        assert_eq!(asked.starts().len(), 2);
+
+        let stalled = Asked::new("#!/bin/sh\nread -r line\nexec sleep 1000\n");
+        let request = CheckRequest { only: vec![CheckName::Lint], ..CheckRequest::default() };
+        let failure = stalled.children.check(&request, Duration::from_secs(1)).await.unwrap_err().to_failure();
+        assert_eq!(failure.what, "the checks took longer than 1 s");
+    }
+
+    #[test]
+    fn what_runs_commands_is_asked_apart_from_what_looks_at_files() {
         let only = vec![CheckName::Secretscan, CheckName::TestRunner];
-        let request = CheckRequest { only, commands: vec![command], ..CheckRequest::default() };
+        let request = CheckRequest { only, commands: vec![command()], ..CheckRequest::default() };
 
         let (files, commands) = parted(&request);
 
@@ -245,5 +368,10 @@ mod tests {
         assert_eq!((files.only, files.commands.len()), (vec![CheckName::Secretscan], 0));
         assert_eq!(commands.unwrap().only, [CheckName::TestRunner]);
         assert!(parted(&CheckRequest { only: vec![CheckName::Lint], ..CheckRequest::default() }).1.is_none());
+        let runs_tests = vec![CheckName::TestIntegrity, CheckName::NewTests, CheckName::RegressionSweep];
+        let request = CheckRequest { only: runs_tests.clone(), commands: vec![command()], ..CheckRequest::default() };
+        let (files, commands) = parted(&request);
+        assert_eq!((files, commands.unwrap().only), (None, runs_tests));
+        assert!(parted(&CheckRequest { commands: Vec::new(), ..request }).1.is_none(), "without a command");
     }
 }

@@ -102,6 +102,9 @@ impl Files for Disk {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use switchboard_protocol::signal::SignalKind;
+    use switchboard_protocol::time::Millis;
+
     use super::*;
 
     #[test]
@@ -162,5 +165,31 @@ mod tests {
         for error in errors {
             assert!(error.to_string().contains(&folder.path().display().to_string()), "{error}");
         }
+    }
+
+    #[test]
+    fn signals_are_returned_from_the_first_one_on_until_they_are_marked() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("signals");
+        assert!(Disk.signals(&folder).unwrap().is_empty());
+        for kind in [SignalKind::Pause, SignalKind::Resume] {
+            signal_files::write(&folder, kind, None, "ann", Millis(5)).unwrap();
+        }
+        let numbers = || Disk.signals(&folder).unwrap().iter().map(|found| found.n).collect::<Vec<_>>();
+        assert_eq!(numbers(), [1, 2]);
+
+        let by = signal_files::DAEMON.to_owned();
+        Disk.mark_signal(&folder, &SignalDone { n: 1, by, refused: String::new(), at: Millis(6) }).unwrap();
+
+        assert_eq!(numbers(), [2]);
+    }
+
+    #[test]
+    fn a_disk_without_room_is_full() {
+        let folder = tempfile::tempdir().unwrap();
+
+        // The file system of the kernel's processes has no room for files.
+        assert!(Disk.is_full(Path::new("/proc")));
+        assert!(!Disk.is_full(folder.path()));
     }
 }

@@ -227,6 +227,7 @@ fn too_much(what: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::comes;
 
     #[test]
     fn links_out_of_the_tree_and_what_is_there_are_left_alone() {
@@ -268,5 +269,84 @@ mod tests {
         assert_eq!(reason, Some("a link that leads out of the repository"));
         assert!(fs::symlink_metadata(to.join("out")).is_err());
         assert_eq!(copy_one(&from, &to, Path::new("none")).unwrap(), Some("it is gone"));
+    }
+
+    #[test]
+    fn a_work_tree_has_a_file_only_if_no_link_leads_out_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        fs::create_dir_all(tree.join("deep")).unwrap();
+        for file in ["tree/deep/file", "outside"] {
+            fs::write(folder.path().join(file), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("deep/file", tree.join("in")).unwrap();
+        std::os::unix::fs::symlink("../outside", tree.join("out")).unwrap();
+        let has = |path: &str| Machine.has_file(&tree, path);
+
+        assert_eq!(["deep/file", "in"].map(has), [true, true]);
+        assert_eq!(["deep", "out", "../outside", "none"].map(has), [false; 4]);
+        assert!(!Machine.has_file(&folder.path().join("none"), "deep/file"));
+        assert_eq!(["deep/file", "deep", "none"].map(|path| Machine.is_file(&tree.join(path))), [true, false, false]);
+    }
+
+    /// Returns a call of a shell in the folder, whose log is the file `log` there.
+    fn shell(folder: &Path, script: &str) -> SetupCall {
+        SetupCall {
+            argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
+            cwd: folder.to_owned(),
+            env: [("PATH", switchboard_process::env::var("PATH").unwrap().as_str()), ("WORD", "it")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec(),
+            limit: Duration::from_secs(120),
+            log: folder.join("log"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_set_up_that_fails_says_how_and_with_which_last_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = async |script: &str| Machine.run(shell(folder.path(), script)).await.unwrap();
+        let failed = |how: &str, tail: &str| SetupEnd::Failed { how: how.to_owned(), tail: tail.to_owned() };
+
+        assert_eq!(run("exit 0").await, SetupEnd::Succeeded);
+        assert_eq!(run("echo out; exit 7").await, failed("ended with exit code 7", "out"));
+        assert_eq!(
+            run("echo out; printf '\\033[1mbad\\033[0m %s\n' $WORD >&2; exit 1").await,
+            failed("ended with exit code 1", "bad it")
+        );
+        assert_eq!(run("kill -9 $$").await, failed("was killed by signal 9", ""));
+        let long = run("printf '%0400d' 0; exit 1").await;
+        assert_eq!(long, failed("ended with exit code 1", &"0".repeat(300)));
+        let late = SetupCall { limit: Duration::from_secs(1), ..shell(folder.path(), "exec sleep 1000") };
+        assert_eq!(Machine.run(late).await.unwrap(), failed("was stopped after 1 s, its time limit", ""));
+        let absent = SetupCall { argv: vec!["/none".to_owned()], ..shell(folder.path(), "") };
+        assert!(Machine.run(absent).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_output_of_each_command_of_a_set_up_is_kept_for_the_user_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        for script in ["echo one", "echo two; echo three >&2; exit 1"] {
+            Machine.run(shell(folder.path(), script)).await.unwrap();
+        }
+
+        let log = folder.path().join("log");
+        let text = fs::read_to_string(&log).unwrap();
+        let told = ["$ sh -c echo one\none\n", "exit 1\ntwo\nthree\n"].map(|told| text.find(told));
+        assert!(told[0] == Some(0) && told[0] < told[1], "{text}");
+        assert_eq!(log.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_nobody_waits_for_any_more_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let call = shell(folder.path(), "echo begun; : > begun; exec sleep 1000");
+        let running = tokio::spawn(Machine.run(call));
+        assert!(comes(|| folder.path().join("begun").exists()).await);
+
+        running.abort();
+
+        assert!(comes(|| folder.path().join("log").exists()).await, "its output is kept once it has ended");
     }
 }

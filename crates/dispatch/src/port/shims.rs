@@ -164,7 +164,14 @@ fn holder(folder: &Path) -> Option<Fingerprint> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use switchboard_process::lock::Holder;
+    use switchboard_process::spawn::Child;
+    use switchboard_protocol::frame::WorkerLimits;
+
     use super::*;
+    use crate::tests::comes;
 
     #[test]
     fn a_shim_that_has_not_its_lock_yet_has_not_begun_and_one_that_is_given_up_never_does() {
@@ -220,5 +227,118 @@ mod tests {
 
         let us = Fingerprint::of(std::process::id()).unwrap();
         assert_eq!(shims.process(folder), Some((us.pid, us.start)));
+    }
+
+    #[tokio::test]
+    async fn a_worker_is_launched_with_its_spec_in_a_folder_of_the_users_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let base = tempfile::tempdir().unwrap();
+        let (binary, folder) = (base.path().join("switchboard"), base.path().join("workers/wrk_1"));
+        let program = "#!/bin/sh\necho \"$*\"\ncp \"$2\" draft\nmv draft \"$1\"\n";
+        file::replace(&binary, program.as_bytes(), Mode::Program, Synced::No).unwrap();
+        let spec = serde_json::json!({ "v": 1, "worker": "wrk_1", "run": "run_1", "task": "1.1", "agent": "ann",
+            "attempt": 1, "driver": { "driver": "exec", "argv": ["make"] }, "cwd": "/tree", "folder": folder,
+            "socket": "/socket", "token": "t", "env": [], "prompt": "do it", "mail": [], "mcp": null,
+            "limits": WorkerLimits::default() });
+        let spec: WorkerSpec = serde_json::from_value(spec).unwrap();
+
+        Processes::new(binary).launch(&spec).unwrap();
+
+        let copy = folder.join("shim");
+        assert!(comes(|| copy.exists()).await, "it has started in its folder");
+        assert_eq!(serde_json::from_slice::<WorkerSpec>(&std::fs::read(copy).unwrap()).unwrap(), spec);
+        let path = folder.join("spec.json");
+        let said = std::fs::read_to_string(folder.join("shim.log")).unwrap();
+        assert_eq!(said, format!("shim {}\n", path.display()));
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+    }
+
+    #[test]
+    fn a_program_is_there_if_the_path_has_it() {
+        let shims = Processes::new("/none".into());
+
+        assert!(shims.has_program("sh") && !shims.has_program("no-such-program"));
+    }
+
+    /// Takes the lock of a folder in the name of a process.
+    fn holds(folder: &Path, process: &Fingerprint) -> Lock {
+        let lock = Lock::take(&folder.join("lock"), "").unwrap();
+        let Fingerprint { pid, start, boot } = process.clone();
+        let note = Holder { pid, start, boot, extra: String::new() };
+        std::fs::write(lock.path(), serde_json::to_vec(&note).unwrap()).unwrap();
+        lock
+    }
+
+    fn start(script: &str, worker: &str) -> Child {
+        let env = Env::plain().set(MARK, worker);
+        Spawn::new(["sh", "-c", script]).env_only(env).own_session().ends_with_us().piped().unwrap()
+    }
+
+    /// Returns the process whose pid is the first line of a child's output.
+    async fn told(child: &mut Child) -> Fingerprint {
+        use tokio::io::AsyncBufReadExt as _;
+        let mut line = String::new();
+        let mut output = tokio::io::BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).await.unwrap();
+        Fingerprint::of(line.trim().parse().unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_shim_is_killed_with_its_group_or_alone_if_it_leads_none() {
+        let shims = Processes::new("/none".into());
+        // The shell leads a group, and its child does not.
+        for of_shell in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut shell = start("sleep 1000 & echo $!; wait", "wrk_1");
+            let (child, leader) = (told(&mut shell).await, shell.fingerprint().unwrap());
+            let shim = if of_shell { &leader } else { &child };
+            let _lock = holds(folder.path(), shim);
+            assert_eq!(shims.state(folder.path()), Shim::Alive);
+
+            assert!(shims.kill(folder.path()));
+
+            assert!(comes(|| !shim.is_alive() && !child.is_alive()).await);
+            assert!(!shims.kill(folder.path()), "it is gone");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_shim_is_waited_for() {
+        // With one thread for blocking work, that of the test comes after what was begun before.
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let shim = start("exec sleep 1000", "wrk_1");
+            let _lock = holds(folder.path(), &shim.fingerprint().unwrap());
+            let shims = Processes::new("/none".into());
+            let mut ended = shims.ended(folder.path());
+
+            for _ in 0..2 {
+                tokio::select! {
+                    biased;
+                    () = &mut ended => panic!("it is alive"),
+                    () = std::future::ready(()) => {}
+                }
+                tokio::task::spawn_blocking(|| {}).await.unwrap();
+            }
+
+            assert!(shims.kill(folder.path()));
+            tokio::time::timeout(Duration::from_secs(60), ended).await.expect("it has ended");
+            shims.ended(&folder.path().join("none")).await;
+        });
+    }
+
+    #[tokio::test]
+    async fn what_a_worker_has_left_is_killed_and_what_others_run_is_not() {
+        let (own, other) = (WorkerId::from_bits(71), WorkerId::from_bits(72));
+        let script = "sleep 1000 & echo $!; wait";
+        let (mut dead, mut live) = (start(script, own.as_str()), start(script, other.as_str()));
+        let (left, kept) = (told(&mut dead).await, told(&mut live).await);
+
+        assert_eq!(Processes::new("/none".into()).kill_leftovers(&own), 0);
+
+        assert!(!left.is_alive() && kept.is_alive());
     }
 }
