@@ -71,4 +71,19 @@ mod tests {
         assert!(log.count("ann", "codex", "look elsewhere").unwrap().is_some());
         assert_eq!(log.count("ann", "codex", "look elsewhere").unwrap_err().code, "agent.loop");
     }
+
+    #[test]
+    fn only_so_many_callers_are_remembered() {
+        for (others, is_known) in [(CALLERS - 1, true), (CALLERS, false)] {
+            let log = DelegationLog::default();
+            let count = |by: &str| log.count(by, "codex", "look").unwrap();
+            assert_eq!((count("ann"), count("ann")), (None, None));
+
+            for other in 0..others {
+                assert_eq!(count(&format!("caller-{other}")), None);
+            }
+
+            assert_eq!(count("ann").is_some(), is_known, "the third of the same");
+        }
+    }
 }

@@ -139,3 +139,18 @@ pub(crate) fn shape(what: impl Into<String>) -> impl FnOnce(serde_json::Error) -
     let what = what.into();
     move |source| Error::Shape { what, source }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_told_from_a_path_that_can_not_be_used() {
+        let code = |kind: ErrorKind| io(std::path::Path::new("/state"))(kind.into()).to_failure().code;
+
+        assert_eq!([ErrorKind::StorageFull, ErrorKind::QuotaExceeded].map(code), ["io.disk-full"; 2]);
+        assert_eq!([ErrorKind::PermissionDenied, ErrorKind::NotFound].map(code), ["io.denied"; 2]);
+    }
+}

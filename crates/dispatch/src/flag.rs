@@ -17,3 +17,24 @@ pub(crate) fn flagged(worker: &WorkerId, rule: &str, stops: bool, words: &str) -
     }
     WorkerFact::WorkerFlagged { worker: worker.clone(), rule: rule.to_owned(), stops, words }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_finding_fit_into_a_fact_and_are_cut_no_further_than_that_needs() {
+        let words = |words: &str| {
+            let fact = flagged(&WorkerId::from_bits(1), "scope", false, words);
+            let WorkerFact::WorkerFlagged { words, .. } = fact else { panic!("{fact:?}") };
+            (words.len(), serde_json::json!(words).to_string().len())
+        };
+
+        assert_eq!(words("short").0, 5);
+        let (plain, _) = words(&"x".repeat(2 * WORDS));
+        assert!((WORDS * 3 / 4 - 3..=WORDS).contains(&plain), "{plain}");
+        // Each takes two bytes as JSON; three quarters of three quarters of three quarters fit.
+        let (quoted, as_json) = words(&"\"".repeat(WORDS));
+        assert!(as_json <= WORDS && quoted >= WORDS * 27 / 64 - 9, "{quoted} {as_json}");
+    }
+}

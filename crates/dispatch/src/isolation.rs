@@ -306,4 +306,40 @@ mod tests {
         assert_eq!((of, &told[0], told.len()), (worker, &gaps[0], 2));
         assert!(told[1].len() <= GAP + '…'.len_utf8(), "{}", told[1].len());
     }
+
+    #[test]
+    fn settings_of_an_agent_open_neither_our_state_nor_a_whole_home() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let (home, state) = (base.join("home"), base.join("home/.local/state/switchboard"));
+        for folder in [home.join(".ann"), state.join("runs")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::os::unix::fs::symlink(&state, base.join("link")).unwrap();
+        let limits = crate::config::ReadLimits(std::sync::Arc::new(|| Ok(Default::default())));
+        let config = Config { home: Some(home), private: vec![state.clone()], ..crate::simulate::config_with(limits) };
+        let judged = |read: &[&str], in_home: &[&str]| {
+            let mut choice = agent();
+            choice.reach.read = read.iter().map(|path| base.join(path).display().to_string()).collect();
+            choice.reach.home = in_home.iter().map(ToString::to_string).collect();
+            keeps_closed(&config, &choice).map_err(|failure| failure.code.to_string())
+        };
+
+        assert_eq!(judged(&["tools", "home/.ann"], &[".ann", ".config/ann"]), Ok(()));
+        let state = "home/.local/state/switchboard";
+        for path in ["", "home", "home/.local", state, &format!("{state}/runs"), "link", "link/runs"] {
+            assert_eq!(judged(&["tools", path], &[]), Err("isolation.opens-state".to_owned()), "{path}");
+        }
+        for path in [".config", ".local/state", ".ssh"] {
+            assert_eq!(judged(&[], &[".ann", path]), Err("isolation.opens-state".to_owned()), "{path}");
+        }
+        for path in ["../other", "/etc"] {
+            assert_eq!(judged(&[], &[path]), Err("config.bad-value".to_owned()), "{path}");
+        }
+        let mut relative = agent();
+        relative.reach.read = vec!["y".repeat(300)];
+        let failure = keeps_closed(&config, &relative).unwrap_err();
+        assert_eq!(failure.code, "config.bad-value");
+        assert_eq!(failure.what.matches('y').count(), 200, "{}", failure.what);
+    }
 }

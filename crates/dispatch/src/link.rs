@@ -136,4 +136,17 @@ mod tests {
         drop(second);
         assert!(!link.is_connected());
     }
+
+    #[tokio::test]
+    async fn a_watch_is_told_who_has_lost_the_seat_and_a_watch_that_has_ended_is_not() {
+        let (link, mut signals) = Link::new(WorkerId::from_bits(1));
+        let lea = AgentName::new("lea").unwrap();
+
+        link.take_back(lea.clone()).await;
+
+        assert!(matches!(signals.inbox.try_recv(), Ok(Signal::SeatLost(agent)) if agent == lea));
+        drop(signals);
+        link.take_back(lea).await;
+        assert!(link.send(Signal::Beat).await.is_err());
+    }
 }

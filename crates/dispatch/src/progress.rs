@@ -250,4 +250,47 @@ mod tests {
         assert_eq!((earlier.merged.len(), earlier.reported.len()), (1, 1));
         assert_eq!(earlier.merged[0].as_str(), "1.1");
     }
+
+    #[test]
+    fn a_loop_on_a_branch_follows_its_runs_and_one_at_a_commit_those_that_began_there() {
+        let repository = crate::tests::Repository::new();
+        let (first, head, tip) = (repository.commit("first"), repository.commit("head"), repository.commit("tip"));
+        let repo = &repository.repo;
+        repo.update_branch("main", &head, Some(&tip)).unwrap();
+        let run = RunId::from_bits(1);
+        let resolved = |named: Option<&str>| {
+            let earlier = Earlier {
+                run: Some(run.clone()),
+                target: "main".to_owned(),
+                base: first.to_string(),
+                merged: vec![TaskId::new("1.1").unwrap()],
+                tip: Some(tip.to_string()),
+                ..Earlier::default()
+            };
+            let progress = resolve(repo, vec![earlier], named).unwrap();
+            (progress.base, progress.follows, progress.done)
+        };
+        let follows = (tip.clone(), Some(run.clone()), ids(&["1.1"]));
+
+        assert_eq!(resolved(None), follows);
+        assert_eq!(resolved(Some("main")), follows);
+        assert_eq!(resolved(Some(head.short())), (head.clone(), None, ids(&[])));
+        assert_eq!(resolved(Some(first.short())), follows);
+    }
+
+    #[test]
+    fn a_report_counts_for_its_task_and_that_of_a_subtask_does_not() {
+        let done = |task: &str, of: Option<&str>| {
+            let of = of.map(|of| TaskId::new(of).unwrap());
+            serde_json::from_value::<RunEvent>(json!({ "kind": "task_done", "facts": { "task": task, "of": of,
+                "worker": "wrk_1", "attempt": 1 } }))
+            .unwrap()
+        };
+        let mut earlier = Earlier::default();
+
+        earlier.take(done("1.1", None));
+        earlier.take(done("1.2.1", Some("1.2")));
+
+        assert_eq!(earlier.reported, [TaskId::new("1.1").unwrap()]);
+    }
 }

@@ -399,4 +399,17 @@ mod tests {
         assert!(told.contains(&unproven), "{told}");
         assert!(told.ends_with("---\nAcknowledge each with ack_message when you have acted on it.\n"), "{told}");
     }
+
+    #[test]
+    fn what_others_say_is_quoted_with_its_sender_and_what_is_outside_a_task_is_named() {
+        let message = serde_json::json!({ "id": "msg_1", "action": "status_update", "sender": "ann",
+            "sender_verified": true, "recipient": "ben", "payload": "hurry", "state": "accepted", "created_at": 0,
+            "seq": 1 });
+
+        let told = format_messages(&[serde_json::from_value(message).unwrap()]);
+
+        assert!(told.starts_with("You are told something about your task."), "{told}");
+        assert!(told.ends_with("\n--- msg_1 from ann, status_update\nhurry\n---\n"), "{told}");
+        assert!(outside("b.rs is none of its files").starts_with("Before you end: b.rs is none of its files."));
+    }
 }

@@ -278,6 +278,11 @@ fn digest(store: &Store) -> Result<u64, Error> {
 }
 
 fn config(stage: &Arc<Stage>) -> Config {
+    config_with(shared(stage))
+}
+
+/// Returns the simulated configuration with these limits over all runs.
+pub(crate) fn config_with(shared: ReadLimits) -> Config {
     Config {
         trusts: Trust(Arc::new(|_| true)),
         state: "/state".into(),
@@ -291,7 +296,7 @@ fn config(stage: &Arc<Stage>) -> Config {
         binary: "/switchboard".into(),
         env: Vec::new(),
         limits: WorkerLimits::default(),
-        shared: shared(stage),
+        shared,
         usual_workers: 8,
         shim_grace: Duration::from_secs(3),
         heartbeat: Duration::from_secs(60),

@@ -386,4 +386,15 @@ mod tests {
         record(moved("main", 1, 0, true)).await;
         assert_eq!([expected(None), expected(Some("main")), expected(Some("next"))], [next.clone(), None, next]);
     }
+
+    #[test]
+    fn a_conflict_names_the_first_twenty_files_and_how_to_merge_by_hand() {
+        let files: Vec<_> = (0..30).map(|file| std::path::PathBuf::from(format!("file-{file}"))).collect();
+
+        let failure = conflict("main", "switchboard/run_1", &files).to_failure();
+
+        assert_eq!(failure.what.matches("file-").count(), 20, "{}", failure.what);
+        assert!(failure.what.ends_with("file-18, file-19"), "{}", failure.what);
+        assert_eq!(failure.hint, "merge it by hand: git merge switchboard/run_1");
+    }
 }

@@ -138,4 +138,18 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn only_branches_of_runs_are_ours() {
+        let commit = Oid::parse(&"1".repeat(40)).unwrap();
+        let on = |name: &str| {
+            [Head::Branch { name: name.to_owned(), commit: commit.clone() }, Head::Unborn { name: name.to_owned() }]
+        };
+
+        for name in ["switchboard/run_1", "switchboard-task/run_1/1.1"] {
+            assert_eq!(on(name).map(|head| is_ours(&head)), [true, true]);
+        }
+        assert_eq!(on("main").map(|head| is_ours(&head)), [false, false]);
+        assert!(!is_ours(&Head::Detached(commit.clone())));
+    }
 }

@@ -8,7 +8,10 @@ use switchboard_store::{Batch, Filter};
 
 use super::*;
 
+mod boot;
 mod briefing;
+mod confirmed;
+mod guardrails;
 mod merges;
 mod recorded;
 mod seat;
@@ -16,6 +19,7 @@ mod stale;
 mod starts;
 mod steering;
 mod traces;
+mod workers;
 
 /// Runs a test with a daemon in a simulation without failures, and the request for a run of the simulation's plan.
 fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {

@@ -276,3 +276,59 @@ fn every_command_and_widening_of_a_plan_is_shown_and_changes_its_pin() {
         assert_eq!(plan::commands_digest(&found) == none, count == 0, "{found:?}");
     }
 }
+
+#[test]
+fn a_role_sets_the_model_and_the_temperature_of_a_teams_agents_and_of_judges() {
+    let coder = RoleId::new("coder").unwrap();
+    let set = RoleChoice {
+        model: Some("m".to_owned()),
+        temperature: Some("0.2".to_owned()),
+        ..RoleChoice::new(coder.clone())
+    };
+    let of = |settings: Value, team: bool, answer| {
+        let mut run = plan(&settings);
+        run.roles.insert(coder.clone(), set.clone());
+        let (_, mut settings) = run.settings(&id("1.1")).unwrap();
+        settings.team = team;
+        let work = StepWork { role: coder.clone(), writes: Vec::new(), answer, input: Digest::ZERO };
+        let model = run.models(&acp("ann"), &settings, &work).after(0).map(str::to_owned);
+        (model, run.temperature(&settings, &work).map(str::to_owned))
+    };
+    let (both, neither) = ((Some("m".to_owned()), Some("0.2".to_owned())), (None, None));
+    let judges = Some(switchboard_protocol::answer::AnswerKind::Review);
+
+    assert_eq!(of(json!({}), true, None), both);
+    assert_eq!(of(json!({}), false, judges), both);
+    assert_eq!(of(json!({}), false, None), neither, "without a team");
+    assert_eq!(of(json!({ "command": ["make"] }), true, None), neither, "a command has no model");
+}
+
+#[test]
+fn the_instructions_of_a_role_replace_the_shipped_ones_unless_they_are_empty() {
+    let coder = RoleId::new("coder").unwrap();
+    let mut run = plan(&json!({}));
+    let shipped = run.role_text(&coder).to_owned();
+    let mut with = |instructions: &str| {
+        let choice = RoleChoice { instructions: instructions.to_owned(), ..RoleChoice::new(coder.clone()) };
+        run.roles.insert(coder.clone(), choice);
+        run.role_text(&coder).to_owned()
+    };
+
+    assert!(!shipped.is_empty());
+    assert_eq!((with("be brief"), with("")), ("be brief".to_owned(), shipped));
+}
+
+#[test]
+fn agents_with_the_same_program_and_different_variables_are_not_taken_for_one() {
+    let given = |agent: &str, key: &str| InheritedEnv {
+        agent: name(agent),
+        driver: acp("ann").driver,
+        env: vec![("KEY".to_owned(), key.to_owned())],
+    };
+    let scout = AgentChoice { name: name("scout"), ..acp("ann") };
+    let renewed = |given: &[InheritedEnv]| plan::renewed_env(&scout, given);
+
+    assert_eq!(renewed(&[given("ann", "a"), given("bob", "a")]), Some(given("ann", "a").env));
+    assert_eq!(renewed(&[given("ann", "a"), given("bob", "b")]), None);
+    assert_eq!(renewed(&[given("ann", "a"), given("scout", "b")]), Some(given("scout", "b").env));
+}

@@ -118,3 +118,19 @@ fn only_good_evidence_of_a_gate_that_passed_is_confirmed() {
         assert!(!is_confirmed(evidence, Some(Verdict::Fail)), "both say that it failed");
     }
 }
+
+#[test]
+fn changed_contracts_that_a_report_leaves_out_are_counted() {
+    let contract = |path: &str| finding(path, switchboard_protocol::finding::DIFF_CONTRACT, true, false);
+    let contracts = |check: &str, left_out: u64| {
+        let report = json!({
+            "check": check, "verdict": "pass", "summary": "s", "findings_left_out": left_out, "files_checked": 2,
+            "findings": [contract("a.rs"), finding("b.rs", "r", true, false)], "skipped": [], "duration_ms": 1,
+        });
+        of_report(&serde_json::from_value(report).unwrap()).contracts
+    };
+
+    assert_eq!(contracts("diff", 0).unwrap(), ["a.rs: m"]);
+    assert_eq!(contracts("diff", 3).unwrap(), ["a.rs: m", "and 3 findings more"]);
+    assert_eq!(contracts("lint", 3), None);
+}

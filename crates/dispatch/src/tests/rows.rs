@@ -12,6 +12,7 @@ use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, RunEvent, RunOutc
 use switchboard_protocol::worker::{JudgingStep, PauseState, PortRange, WorkerEvent, WorkerFact};
 use switchboard_store::{Batch, Clock, Row, Store};
 
+use crate::shared::spent_by_plan;
 use crate::work::{RUNS, WORKERS, Work};
 
 /// Store with one run and one worker of its task `1.1`.
@@ -320,4 +321,15 @@ async fn a_workers_own_word_on_its_step_and_its_proposals_are_counted() {
     assert_eq!(first.get_text("step"), Some(&*format!("{}: half", StepState::Working.as_str())));
     assert_eq!(numbers(&first, ["answered", "acted", "proposed", "lists_tools"]), [None, Some(1), None, None]);
     assert_eq!(numbers(&last, ["answered", "acted", "proposed", "lists_tools"]), [Some(4), Some(3), Some(1), Some(1)]);
+}
+
+#[tokio::test]
+async fn a_plan_has_spent_what_its_workers_report_and_what_is_estimated() {
+    let mut record = Record::new().await;
+    record.reports(WorkerEvent::CostReported { micro_usd: Some(5), input_tokens: 10, output_tokens: 1 }).await;
+    let estimated = RunEvent::CostCounted { task: task(), worker: worker(), total_micro_usd: 9, estimated: true };
+    record.run(estimated).await;
+
+    let spent = |hash| spent_by_plan(&record.store, hash).unwrap();
+    assert_eq!((spent("h"), spent("another plan")), (14, 0));
 }

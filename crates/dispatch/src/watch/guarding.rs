@@ -346,4 +346,16 @@ mod tests {
         assert_eq!(step(waits), None, "it was warned");
         assert_eq!(recalled(&[warned, turn]).await.advice, None, "it has had the advice with this turn");
     }
+
+    #[tokio::test]
+    async fn the_next_daemon_knows_for_how_long_the_machine_was_suspended() {
+        let hour = 3_600_000;
+        let (without, with) =
+            (recalled(&[]).await, recalled(&[WorkerFact::WorkerSuspended { worker: worker(), ms: hour }]).await);
+
+        let later = with.guard.due().unwrap().since(without.guard.due().unwrap());
+
+        // The records were made one after the other.
+        assert!(later >= i64::try_from(hour).unwrap(), "{later}");
+    }
 }

@@ -15,14 +15,14 @@ use crate::needs;
 /// Longer than any call that waits for nothing takes here.
 const LONGER_THAN_ANY_CALL: Duration = Duration::from_secs(60);
 
-fn world(stage: &Arc<Stage>) -> (Store, World) {
+pub(super) fn world(stage: &Arc<Stage>) -> (Store, World) {
     let store = Store::in_memory(vec![Box::new(Work), Box::new(Needs)], stage.clock.for_store());
     stage.clock.begin_life();
     let world = World::new(store.clone(), config(stage), ports::ports(stage, &store), CancellationToken::new());
     (store, world)
 }
 
-async fn record(store: &Store, events: &[serde_json::Value], run: &RunId) {
+pub(super) async fn record(store: &Store, events: &[serde_json::Value], run: &RunId) {
     let mut batch = Batch::synced();
     for event in events {
         let event: RunEvent = serde_json::from_value(event.clone()).unwrap();
@@ -32,7 +32,7 @@ async fn record(store: &Store, events: &[serde_json::Value], run: &RunId) {
 }
 
 /// Returns the events of a run that has succeeded.
-fn over(run: &RunId, base: &str) -> [serde_json::Value; 2] {
+pub(super) fn over(run: &RunId, base: &str) -> [serde_json::Value; 2] {
     let configured = json!({ "run": run, "title": "t", "plan_hash": "h", "source": "s", "target": repo::MAIN,
         "base": base, "branch": "switchboard/r", "worktrees": "/w", "default_agent": null, "merge": true, "tasks": 1 });
     let finished = json!({ "outcome": "succeeded" });

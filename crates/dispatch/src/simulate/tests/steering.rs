@@ -21,7 +21,7 @@ use crate::verb::tell_worker::Telling;
 use crate::worker_messages;
 
 /// Maximum number of checks by a test whether something has happened.
-const LOOKS: usize = 1_000;
+pub(super) const LOOKS: usize = 1_000;
 
 /// Returns settings in which agents work long enough for people to act in between.
 fn slow() -> SimSpec {
@@ -41,14 +41,15 @@ fn plan_of_slices() -> String {
 }
 
 /// Run whose first task has a worker.
-struct AtWork<'a> {
-    daemon: &'a Dispatch,
-    run: RunId,
-    worker: WorkerId,
+pub(super) struct AtWork<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) daemon: &'a Dispatch,
+    pub(super) run: RunId,
+    pub(super) worker: WorkerId,
 }
 
 impl AtWork<'_> {
-    fn unit(&self, task: &str) -> String {
+    pub(super) fn unit(&self, task: &str) -> String {
         format!("{}/{task}", self.run)
     }
 
@@ -76,14 +77,14 @@ impl AtWork<'_> {
         Caller { kind, ..people::ann().unwrap() }
     }
 
-    async fn tell(&self, unit: &str, text: &str, number: u64) -> Result<Telling, Failure> {
+    pub(super) async fn tell(&self, unit: &str, text: &str, number: u64) -> Result<Telling, Failure> {
         let request = TellWorkerRequest { task: unit.to_owned(), text: text.to_owned() };
         let told = self.daemon.tell_worker(&request, &people::ann().unwrap(), MessageId::from_bits(number), None).await;
         told.map_err(|error| error.to_failure())
     }
 
     /// Returns the facts of the run of one kind.
-    fn events(&self, kind: &str) -> Vec<RunEvent> {
+    pub(super) fn events(&self, kind: &str) -> Vec<RunEvent> {
         let all = self.daemon.world.store.events_of(&history::subject(&self.run), 0, 10_000).unwrap();
         all.iter().filter(|event| event.kind == kind).filter_map(|event| event.fact()).collect()
     }
@@ -94,8 +95,8 @@ impl AtWork<'_> {
 }
 
 /// Runs a test with a run of the plan with slices, whose first task is at work.
-fn with_worker(coordination: Coordination, test: impl AsyncFn(AtWork<'_>)) {
-    with_stage(slow(), async |_, daemon, request| {
+pub(super) fn with_worker(coordination: Coordination, test: impl AsyncFn(AtWork<'_>)) {
+    with_stage(slow(), async |stage, daemon, request| {
         let request = StartRunRequest { plan: plan_of_slices(), merge: false, coordination, ..request };
         let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
         let mut worker = None;
@@ -107,7 +108,7 @@ fn with_worker(coordination: Coordination, test: impl AsyncFn(AtWork<'_>)) {
             }
         }
         let worker = worker.expect("the first task gets a worker");
-        test(AtWork { daemon, run, worker }).await;
+        test(AtWork { stage, daemon, run, worker }).await;
     });
 }
 
