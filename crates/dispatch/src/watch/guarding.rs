@@ -116,15 +116,19 @@ impl Guarded {
             kill_at: None,
             awake: Awake::new(store.now(), Instant::now()),
         };
+        let mut unread = Ok(());
         history::events_of_worker(store, worker.as_str(), |event| match event.fact::<WorkerFact>() {
             Some(WorkerFact::WorkerEquipped { model, .. }) => {
                 guarded.guard = new(role.as_str(), limits, plan.limits, event.ts);
                 guarded.model = model;
             }
             Some(WorkerFact::WorkerReported { mut what, .. }) => {
-                // The text of the turn is in the event's body.
-                if let (WorkerEvent::TurnEnded { text, .. }, Some(body)) = (&mut what, &event.body) {
-                    text.clone_from(body);
+                // The text of the turn is in the event's body, which is read by itself.
+                if let WorkerEvent::TurnEnded { text, .. } = &mut what {
+                    match store.body(event.lsn) {
+                        Ok(body) => *text = body.unwrap_or_default(),
+                        Err(error) => unread = Err(error),
+                    }
                 }
                 if let WorkerEvent::TurnStarted { .. } = &what {
                     guarded.advice = None;
@@ -141,6 +145,7 @@ impl Guarded {
             }
             Some(_) | None => {}
         })?;
+        unread?;
         Ok(Some(guarded))
     }
 
@@ -295,6 +300,7 @@ mod tests {
     use serde_json::json;
     use switchboard_protocol::frame::DriverSpec;
     use switchboard_protocol::id::AgentName;
+    use switchboard_protocol::run::TeamLimits;
     use switchboard_store::Clock;
 
     use super::*;
@@ -310,12 +316,16 @@ mod tests {
         let event = |fact| NewEvent::of(fact, format!("worker/{}", worker()), "daemon").unwrap();
         let events = facts.iter().map(event).collect();
         store.commit(Batch { events, ..Batch::written() }).await.unwrap();
+        recall(&store)
+    }
+
+    fn recall(store: &Store) -> Guarded {
         let plan = run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
         let settings = Settings { team: true, files_touched: vec!["a.rs".to_owned()], ..Settings::default() };
         let driver = DriverSpec::Acp { argv: vec!["ann".to_owned()] };
         let choice = AgentChoice::new(AgentName::new("ann").unwrap(), driver);
         let of = (&worker(), None, Path::new("/tree"));
-        Guarded::recall(&store, &plan, (&settings, Some(&choice)), of, false).unwrap().unwrap()
+        Guarded::recall(store, &plan, (&settings, Some(&choice)), of, false).unwrap().unwrap()
     }
 
     fn reported(what: WorkerEvent) -> WorkerFact {
@@ -357,5 +367,23 @@ mod tests {
 
         // The records were made one after the other.
         assert!(later >= i64::try_from(hour).unwrap(), "{later}");
+    }
+
+    #[tokio::test]
+    async fn the_next_daemon_goes_on_counting_turns_of_text_alone() {
+        let ended = WorkerEvent::TurnEnded { turn: 1, stop: "end_turn".to_owned(), text: "hm".to_owned() };
+        let store = Store::in_memory(Vec::new(), Clock::system());
+        // As it is recorded: the text is in the body.
+        let fact = reported(ended.clone().fitted());
+        let event = NewEvent::of(&fact, format!("worker/{}", worker()), "ann").unwrap().with_body("hm".to_owned());
+        let limit = TeamLimits::default().text_turns as usize;
+        let events = vec![event; limit - 1];
+        store.commit(Batch { events, ..Batch::written() }).await.unwrap();
+
+        let found = recall(&store).guard.step(&ended, store.now());
+
+        assert!(matches!(found.as_slice(), [Finding { kind: FindingKind::Runaway, .. }]), "{found:?}");
+        let words = &found[0].words;
+        assert!(words.contains(&format!("{limit} turns in a row")), "{words}");
     }
 }
