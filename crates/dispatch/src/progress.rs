@@ -293,4 +293,25 @@ mod tests {
 
         assert_eq!(earlier.reported, [TaskId::new("1.1").unwrap()]);
     }
+
+    #[test]
+    fn what_a_slice_has_merged_counts_once_the_slice_is_in_the_branch() {
+        let task = |id: &str| json!({ "id": id, "phase": 1, "description": id, "x-switchboard": { "slice": "api" } });
+        let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": { "merge": "slice" },
+            "phases": [{ "id": 1, "name": "one", "tasks": [task("1.1"), task("1.2")] }] });
+        let plan: Plan = serde_json::from_value(plan).unwrap();
+        let tasks: BTreeMap<_, _> = plan.tasks().map(|task| (task.id.clone(), work_of(task))).collect();
+        let first = TaskId::new("1.1").unwrap();
+        let landing = into(&expand(&plan).unwrap().shapes, &first).unwrap().clone();
+        let merged = |commits: &[(&TaskId, &str)]| {
+            let commits = commits.iter().map(|(task, commit)| ((*task).clone(), (*commit).to_owned())).collect();
+            let text = serde_json::to_string(&plan).unwrap();
+            let mut earlier = Earlier { merged: vec![first.clone()], commits, plan: text, ..Earlier::default() };
+            earlier.keep(&tasks).unwrap();
+            (earlier.merged, earlier.tip)
+        };
+
+        assert_eq!(merged(&[(&first, "a")]), (Vec::new(), None));
+        assert_eq!(merged(&[(&first, "a"), (&landing, "b")]), (vec![first.clone()], Some("b".to_owned())));
+    }
 }

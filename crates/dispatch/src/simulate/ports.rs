@@ -44,7 +44,7 @@ pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
         checks: Arc::new(SimChecks(Arc::clone(stage))),
         mail: Arc::new(SimMail(Arc::clone(stage))),
         leases: Arc::new(SimLeases(Arc::clone(stage))),
-        rules: Arc::new(SimRules),
+        rules: Arc::new(SimRules(Arc::clone(stage))),
         files: Arc::new(SimFiles(Arc::clone(stage))),
         threads: Arc::new(SimThreads(Arc::clone(stage))),
         commits: Arc::new(SimCommits { stage: Arc::clone(stage), store: store.clone() }),
@@ -54,12 +54,15 @@ pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
     }
 }
 
-/// A policy that allows everything.
-struct SimRules;
+/// A policy that allows everything but the verb that the stage names.
+struct SimRules(Arc<Stage>);
 
 impl WorkerRules for SimRules {
-    fn may(&self, _worker: &WorkerIdentity, _verb: &str, _args: &Value) -> Result<(), Failure> {
-        Ok(())
+    fn may(&self, _worker: &WorkerIdentity, verb: &str, _args: &Value) -> Result<(), Failure> {
+        match *lock(&self.0.denied_verb) {
+            Some(denied) if denied == verb => Err(Failure::new("policy.denied", "a rule denies it")),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 

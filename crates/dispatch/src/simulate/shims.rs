@@ -120,7 +120,7 @@ impl Shims for SimShims {
     }
 
     fn sandbox_gaps(&self) -> Vec<String> {
-        Vec::new()
+        lock(&self.0.sandbox_gaps).clone()
     }
 
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error> {

@@ -29,6 +29,10 @@ pub(super) struct Stage {
     pub(super) fixes_lint: bool,
     /// Initial budget of the run.
     pub(super) budget: Option<Budget>,
+    /// Verb that the policy denies to workers.
+    pub(super) denied_verb: Mutex<Option<&'static str>>,
+    /// What this machine can't enforce of a sandbox.
+    pub(super) sandbox_gaps: Mutex<Vec<String>>,
     /// The user's limits over all runs.
     pub(super) limits: Mutex<Limits>,
     pub(super) clock: SimClock,
@@ -121,6 +125,8 @@ impl Stage {
             team,
             fixes_lint,
             budget,
+            denied_verb: Mutex::default(),
+            sandbox_gaps: Mutex::default(),
             limits: Mutex::new(limits),
             clock: SimClock::new(),
             repo: Mutex::new(Repo::new()),

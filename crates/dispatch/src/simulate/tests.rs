@@ -8,12 +8,16 @@ use switchboard_store::{Batch, Filter};
 
 use super::*;
 
+mod at_work;
 mod boot;
 mod briefing;
 mod confirmed;
+mod granted;
 mod guardrails;
+mod kept;
 mod merges;
 mod recorded;
+mod said;
 mod seat;
 mod stale;
 mod starts;

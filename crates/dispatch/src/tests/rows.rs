@@ -333,3 +333,13 @@ async fn a_plan_has_spent_what_its_workers_report_and_what_is_estimated() {
     let spent = |hash| spent_by_plan(&record.store, hash).unwrap();
     assert_eq!((spent("h"), spent("another plan")), (14, 0));
 }
+
+#[tokio::test]
+async fn a_permission_that_no_rule_settled_was_a_question_to_a_person() {
+    for (rule, asked) in [(Some("edits: src/a.rs".to_owned()), None), (None, Some(1))] {
+        let mut record = Record::new().await;
+        record.reports(WorkerEvent::PermissionSettled { ask: "a1".to_owned(), option: None, rule }).await;
+
+        assert_eq!(record.of_worker().get_int("asked"), asked);
+    }
+}

@@ -8,6 +8,7 @@ use switchboard_protocol::need::Need;
 use super::merges::{over, record, world};
 use super::*;
 use crate::confirm_merge::{resolve, resolve_all};
+use crate::user_branch;
 
 /// Branch of the run.
 const BRANCH: &str = "switchboard/r";
@@ -96,10 +97,17 @@ async fn nobody_is_asked_about_a_run_that_has_changed_nothing() {
 async fn a_run_that_may_merge_is_merged_at_the_start_of_a_daemon() {
     let it = Succeeded::new(SimSpec::kind(), &[]).await;
 
+    let has_it = async || {
+        let row = it.store.get(RUNS, &[it.run.as_str().into()]).unwrap().unwrap();
+        user_branch::has_it(&it.world, &row, None).await.unwrap()
+    };
+    assert!(!has_it().await);
     resolve_all(&it.world).await.unwrap();
 
     assert_eq!(it.main(), it.tip);
-    assert!(it.open().is_empty());
+    assert!(it.open().is_empty() && has_it().await);
+    it.world.ports.git.delete_branch(BRANCH, &it.tip).unwrap();
+    assert!(!has_it().await, "its branch may have had more");
 }
 
 #[tokio::test(start_paused = true)]

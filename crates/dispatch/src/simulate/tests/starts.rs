@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent as Event;
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::run::{AtCeiling, Budget, MAX_WORKERS, SkipCode, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, Drive, StartRunReply, StartRunRequest};
@@ -129,5 +130,24 @@ fn what_can_never_be_recorded_is_refused_however_patient_the_commit_is() {
         let refused = daemon.world.commit_patiently(&Batch::synced().event(event).guard(guard)).await;
 
         assert_eq!(refused.unwrap_err().to_failure().code, "request.conflict");
+    });
+}
+
+#[test]
+fn a_machine_that_can_not_enforce_a_sandbox_starts_constrained_work_only_for_a_request_that_accepts_it() {
+    with_stage(SimSpec::kind(), async |stage, daemon, request| {
+        lock(&stage.sandbox_gaps).push("no Landlock".to_owned());
+        let constrained = |unenforced| {
+            let mut request = StartRunRequest { dry_run: true, unenforced, ..request.clone() };
+            request.isolation = Some(Isolation::Constrained);
+            request.agents.iter_mut().for_each(|agent| agent.four_tools = true);
+            request
+        };
+
+        refused(start(daemon, constrained(false)).await, "isolation.unsupported", "no Landlock");
+        let accepted = start(daemon, constrained(true)).await.unwrap();
+        assert!(accepted.notes.iter().any(|note| note == "not enforced here: no Landlock"), "{:?}", accepted.notes);
+        lock(&stage.sandbox_gaps).clear();
+        assert!(start(daemon, constrained(false)).await.is_ok());
     });
 }

@@ -5,7 +5,7 @@ use switchboard_protocol::job::Coordination;
 use switchboard_protocol::message::{DeliveryState, Message};
 use switchboard_protocol::run::{RunEvent, TurnOutcome};
 
-use super::steering::{LOOKS, with_worker};
+use super::at_work::{LOOKS, with_worker};
 use super::*;
 use crate::worker_messages;
 
