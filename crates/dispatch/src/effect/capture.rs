@@ -90,9 +90,10 @@ mod tests {
 
     #[test]
     fn a_worker_that_waits_blocks_its_task_with_what_it_waits_for() {
-        let reason = |why: &str| match waits(&TaskId::new("1.1").unwrap(), 3, "ann", why) {
-            RunEvent::TaskBlocked { attempt: 3, retries: None, reason, .. } => reason,
-            other => panic!("{other:?}"),
+        let reason = |why: &str| {
+            let waits = waits(&TaskId::new("1.1").unwrap(), 3, "ann", why);
+            let RunEvent::TaskBlocked { attempt: 3, retries: None, reason, .. } = waits else { panic!("{waits:?}") };
+            reason
         };
 
         assert_eq!(reason("a key"), "ann waits: a key");
