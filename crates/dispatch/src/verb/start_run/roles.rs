@@ -105,8 +105,12 @@ pub(super) fn applicable(choices: &[RoleChoice], parts: &[RunPart<'_>]) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use switchboard_protocol::id::AgentName;
-    use switchboard_protocol::run::way::RoleId;
+    use switchboard_pipeline::settings::Settings;
+    use switchboard_protocol::id::{AgentName, Digest};
+    use switchboard_protocol::role::{WriteRights, Zone};
+    use switchboard_protocol::run::StepWork;
+    use switchboard_protocol::run::way::{self, RoleId};
+    use switchboard_protocol::verb::run::AgentChoice;
 
     use super::*;
 
@@ -151,5 +155,77 @@ mod tests {
         );
         assert_eq!(check(&[choice("critic")], &asking).map_err(|failure| failure.what), Ok(()));
         assert!(check(&[choice("sme")], &asking).is_err());
+    }
+
+    /// Worker that a test looks at: its step, if it judges, the files of its task, and its agent.
+    struct Of {
+        work: Option<StepWork>,
+        files: &'static [&'static str],
+        driver: fn(Vec<String>) -> DriverSpec,
+        temperature_args: &'static [&'static str],
+    }
+
+    fn step(writes: Vec<way::Zone>) -> StepWork {
+        StepWork { role: RoleId::new("reviewer").unwrap(), writes, answer: None, input: Digest::ZERO }
+    }
+
+    /// Returns the code and the text of the refusal of a role's settings for this worker of a team.
+    fn refused(of: &Of, said: &RoleChoice) -> Option<(String, String)> {
+        let plan = crate::tests::run_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "d",
+            "files_touched": of.files }]));
+        let task = switchboard_protocol::plan::TaskId::new("1.1").unwrap();
+        let (_, settings) = plan.settings(&task).unwrap();
+        let settings = Settings { team: true, ..settings };
+        let driver = (of.driver)(vec!["agent".to_owned()]);
+        let mut choice = AgentChoice::new(AgentName::new("ada").unwrap(), driver);
+        choice.temperature_args = of.temperature_args.iter().map(|arg| (*arg).to_owned()).collect();
+        let part = RunPart { task: &task, settings, work: of.work.as_ref(), choice };
+        applicable(std::slice::from_ref(said), &[part]).err().map(|failure| (failure.code.to_string(), failure.what))
+    }
+
+    #[test]
+    fn settings_of_a_role_that_its_worker_can_not_follow_are_refused_and_no_others() {
+        let acp = |argv| DriverSpec::Acp { argv };
+        let coder = || Of { work: None, files: &["src/a.rs"], driver: acp, temperature_args: &[] };
+        let judge = |writes| Of { work: Some(step(writes)), ..coder() };
+        let command = || Of { driver: |argv| DriverSpec::Exec { argv }, ..coder() };
+        let named = |role: &str| RoleChoice::new(RoleId::new(role).unwrap());
+        let reviewer = || named("reviewer");
+        let rights = |read, zones: &[Zone]| {
+            let write = WriteRights { zones: zones.iter().copied().collect(), ..WriteRights::default() };
+            Some(Rights { read, write, ..Rights::default() })
+        };
+        let disabled = |of| RoleChoice { disabled: true, ..of };
+        let blind = |of| RoleChoice { rights: rights(false, &[Zone::Production]), ..of };
+        let read_only = |of| RoleChoice { rights: rights(true, &[]), ..of };
+        let model = || RoleChoice { model: Some("m".to_owned()), ..named("coder") };
+        let fallback = || RoleChoice { fallback_models: vec!["m".to_owned()], ..named("coder") };
+        let warm = || RoleChoice { temperature: Some("1".to_owned()), ..named("coder") };
+
+        for (of, said, code, words) in [
+            (coder(), disabled(named("coder")), "role.disabled", "the role coder, and that is disabled"),
+            (judge(Vec::new()), disabled(reviewer()), "role.disabled", "the role reviewer, and that is disabled"),
+            (coder(), blind(named("coder")), "plan.no-effect", "may not read"),
+            (judge(vec![way::Zone::Tests]), blind(reviewer()), "plan.no-effect", "may not read"),
+            (coder(), read_only(named("coder")), "plan.no-effect", "the role coder may write nothing"),
+            (command(), model(), "agent.no-model", "is a command"),
+            (command(), fallback(), "agent.no-model", "is a command"),
+            (coder(), warm(), "plan.no-effect", "sets a temperature"),
+        ] {
+            let (found, what) = refused(&of, &said).unwrap_or_else(|| panic!("{said:?}"));
+            assert!(found == code && what.contains(words), "{said:?}: {found} {what}");
+        }
+        for (of, said) in [
+            (coder(), disabled(reviewer())),
+            (coder(), RoleChoice { rights: rights(true, &[Zone::Production]), ..named("coder") }),
+            (judge(Vec::new()), blind(reviewer())),
+            (judge(Vec::new()), read_only(reviewer())),
+            (Of { files: &[], ..coder() }, read_only(named("coder"))),
+            (coder(), model()),
+            (command(), named("coder")),
+            (Of { temperature_args: &["-t"], ..coder() }, warm()),
+        ] {
+            assert_eq!(refused(&of, &said), None, "{said:?}");
+        }
     }
 }
