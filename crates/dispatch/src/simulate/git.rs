@@ -63,7 +63,7 @@ impl Git for SimGit {
     }
 
     fn head(&self) -> Result<Head> {
-        self.with(|repo| Ok(Head::Branch { name: MAIN.to_owned(), commit: repo.branches[MAIN].clone() }))
+        self.with(|repo| Ok(Head::Branch { name: repo.head.clone(), commit: repo.branches[&repo.head].clone() }))
     }
 
     fn dirty(&self) -> Result<Vec<PathBuf>> {
@@ -249,8 +249,11 @@ impl Git for SimGit {
         Ok(Vec::new())
     }
 
-    fn tracked_named(&self, _names: &[&str]) -> Result<Vec<PathBuf>> {
-        Ok(Vec::new())
+    fn tracked_named(&self, names: &[&str]) -> Result<Vec<PathBuf>> {
+        let repo = lock(&self.0.repo);
+        let files = repo.files(&repo.branches[&repo.head])?;
+        let is_named = |path: &&str| names.contains(&path.rsplit('/').next().unwrap_or(path));
+        Ok(files.iter().map(|(path, _)| &**path).filter(is_named).map(PathBuf::from).collect())
     }
 
     fn worktree_remove(&self, path: &Path, _base: &Path) -> Result<()> {

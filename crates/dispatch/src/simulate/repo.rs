@@ -59,6 +59,8 @@ pub(super) struct Repo {
     by_id: HashMap<Oid, usize>,
     trees: HashMap<Oid, Tree>,
     pub(super) branches: BTreeMap<String, Oid>,
+    /// Branch that the user's work tree has checked out.
+    pub(super) head: String,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
     /// Folders that are no work trees and in which a worker has left a file.
     pub(super) littered: BTreeSet<PathBuf>,
@@ -91,6 +93,7 @@ impl Repo {
             by_id: HashMap::new(),
             trees: HashMap::new(),
             branches: BTreeMap::new(),
+            head: MAIN.to_owned(),
             worktrees: BTreeMap::new(),
             littered: BTreeSet::new(),
             archived: BTreeMap::new(),
@@ -203,9 +206,14 @@ impl Repo {
 
     /// Commits to a branch as a person would.
     pub(super) fn commit_by_hand(&mut self, branch: &str, n: u64) {
+        self.commit_file(branch, &format!("hand/{n}"));
+    }
+
+    /// Commits one file to a branch as a person would.
+    pub(super) fn commit_file(&mut self, branch: &str, path: &str) {
         let Some(head) = self.branch(branch) else { return };
         let Ok(tree) = self.made(&head).map(|made| made.tree.clone()) else { return };
-        let by_hand = (format!("hand/{n}").into(), Some("by hand".into()));
+        let by_hand = (path.into(), Some("by hand".into()));
         let tree = self.tree(&tree, &Changes::from([by_hand]));
         let commit = self.commit(tree, vec![head], "by hand", 0);
         self.branches.insert(branch.to_owned(), commit);

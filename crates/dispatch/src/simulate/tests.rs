@@ -7,19 +7,27 @@ use switchboard_protocol::verb::run::{GetRunRequest, ResumeRunRequest, StartRunR
 use switchboard_store::{Batch, Filter};
 
 use super::*;
+use crate::port::Ports;
 
 mod at_work;
 mod boot;
 mod briefing;
+mod cleaned;
 mod confirmed;
 mod granted;
 mod guardrails;
 mod kept;
+mod led_runs;
+mod loops;
 mod merges;
+mod named_units;
+mod phases;
 mod recorded;
 mod said;
 mod seat;
+mod shown;
 mod stale;
+mod start_points;
 mod starts;
 mod steering;
 mod traces;
@@ -32,13 +40,23 @@ fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {
 
 /// Same in a simulation with these settings, with the state shared by the simulated ports.
 fn with_stage(spec: SimSpec, test: impl AsyncFn(&Arc<Stage>, &Dispatch, StartRunRequest)) {
+    with_changed(spec, |_, _| {}, test);
+}
+
+/// Same with a daemon whose settings and ports are changed first.
+fn with_changed(
+    spec: SimSpec,
+    change: impl FnOnce(&mut Config, &mut Ports),
+    test: impl AsyncFn(&Arc<Stage>, &Dispatch, StartRunRequest),
+) {
     let stage = Arc::new(Stage::new(1, spec));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
         stage.clock.begin_life();
-        let world = World::new(store.clone(), config(&stage), ports::ports(&stage, &store), CancellationToken::new());
-        let daemon = Dispatch::with(world);
+        let (mut config, mut ports) = (config(&stage), ports::ports(&stage, &store));
+        change(&mut config, &mut ports);
+        let daemon = Dispatch::with(World::new(store.clone(), config, ports, CancellationToken::new()));
         *lock(&stage.daemon) = Some(daemon.clone());
         daemon.boot().await.unwrap();
         let request = request::request(&stage, &plan(&stage, 1)).unwrap();

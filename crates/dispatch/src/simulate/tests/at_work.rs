@@ -114,16 +114,22 @@ impl AtWork<'_> {
     }
 }
 
-/// Starts a run and waits until its first task has a worker.
-pub(super) async fn at_work<'a>(stage: &'a Stage, daemon: &'a Dispatch, request: StartRunRequest) -> AtWork<'a> {
-    let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+/// Waits for a worker of the first task of a run.
+pub(super) async fn first_worker(daemon: &Dispatch, run: &RunId) -> WorkerId {
     for _ in 0..LOOKS {
         tokio::time::sleep(Duration::from_millis(10)).await;
-        if let TaskState::Working { worker } = &daemon.views(&run).await.unwrap()[0].state {
-            return AtWork { stage, daemon, run, worker: worker.clone() };
+        if let TaskState::Working { worker } = &daemon.views(run).await.unwrap()[0].state {
+            return worker.clone();
         }
     }
     panic!("the first task gets no worker");
+}
+
+/// Starts a run and waits until its first task has a worker.
+pub(super) async fn at_work<'a>(stage: &'a Stage, daemon: &'a Dispatch, request: StartRunRequest) -> AtWork<'a> {
+    let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+    let worker = first_worker(daemon, &run).await;
+    AtWork { stage, daemon, run, worker }
 }
 
 /// Runs a test with a run of the plan with slices, whose first task is at work.

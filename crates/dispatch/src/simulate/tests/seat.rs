@@ -7,6 +7,7 @@ use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::coordination::Control;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::MessageId;
+use switchboard_protocol::job::Coordination;
 use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::plan::TaskStatus;
 use switchboard_protocol::run::{AtCeiling, Budget, RunEvent, TurnOutcome, WorkerTimeout};
@@ -24,22 +25,22 @@ use super::*;
 use crate::drive::{SeatAsk, SeatCaller};
 
 /// Maximum number of checks by a test whether something has happened, one second apart.
-const LOOKS: usize = 1_000;
+pub(super) const LOOKS: usize = 1_000;
 
 /// Task that the tests concern.
-const TASK: &str = "1.1";
+pub(super) const TASK: &str = "1.1";
 
 fn id(task: &str) -> TaskId {
     TaskId::new(task).unwrap()
 }
 
 /// Run that lea leads.
-struct Led<'a> {
-    stage: &'a Stage,
-    daemon: &'a Dispatch,
-    run: RunId,
+pub(super) struct Led<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) daemon: &'a Dispatch,
+    pub(super) run: RunId,
     fence: u64,
-    lea: SeatCaller,
+    pub(super) lea: SeatCaller,
 }
 
 impl Led<'_> {
@@ -53,13 +54,18 @@ impl Led<'_> {
         self.ask(SeatAsk::Status(SeatStatusRequest { run, wait_ms: None })).await.unwrap()
     }
 
-    async fn begin(&self, task: Option<&str>, step: Option<&str>, by: StepExecutor) -> Result<BeginStepReply, Failure> {
+    pub(super) async fn begin(
+        &self,
+        task: Option<&str>,
+        step: Option<&str>,
+        by: StepExecutor,
+    ) -> Result<BeginStepReply, Failure> {
         let (run, fence) = (self.run.to_string(), self.fence);
         let request = BeginStepRequest { run, fence, task: task.map(id), step: step.map(str::to_owned), by };
         self.daemon.begin_step(request, self.lea.clone(), None).await.map_err(|error| error.to_failure())
     }
 
-    async fn set(&self, task: &str, status: TaskStatus, reason: Option<&str>) -> Result<SeatReply, Failure> {
+    pub(super) async fn set(&self, task: &str, status: TaskStatus, reason: Option<&str>) -> Result<SeatReply, Failure> {
         let (run, fence, task) = (self.run.to_string(), self.fence, id(task));
         let reason = reason.map(str::to_owned);
         self.ask(SeatAsk::SetStatus(UpdateTaskStatusRequest { run, fence, task, status, reason })).await
@@ -102,7 +108,7 @@ impl Led<'_> {
     }
 
     /// Does open steps, as the steps of roles and the answers of the architect come up, until the condition holds.
-    async fn up_to(&self, is_there: impl Fn(&SeatReply) -> bool) -> SeatReply {
+    pub(super) async fn up_to(&self, is_there: impl Fn(&SeatReply) -> bool) -> SeatReply {
         for _ in 0..LOOKS {
             let status = self.status().await;
             if is_there(&status) {
@@ -130,7 +136,7 @@ impl Led<'_> {
     }
 
     /// Same until a step of the task is open.
-    async fn up_to_step(&self, step: &str) -> SeatReply {
+    pub(super) async fn up_to_step(&self, step: &str) -> SeatReply {
         let is_open = |status: &SeatReply| {
             status
                 .open
@@ -141,7 +147,7 @@ impl Led<'_> {
     }
 
     /// Returns the events of one kind in the phases of the run.
-    fn events(&self, kind: &str) -> Vec<RunEvent> {
+    pub(super) fn events(&self, kind: &str) -> Vec<RunEvent> {
         let all = self.daemon.world.store.events(0, &Filter::all(), 10_000).unwrap();
         all.iter().filter(|event| event.kind == kind).filter_map(|event| event.fact()).collect()
     }
@@ -161,7 +167,7 @@ fn lead(run: &RunId, agent: Option<&str>, budget: Option<Budget>, lease_ms: Opti
 }
 
 /// Starts a run for a request led by a team.
-async fn start(daemon: &Dispatch, request: StartRunRequest) -> RunId {
+pub(super) async fn start(daemon: &Dispatch, request: StartRunRequest) -> RunId {
     let drive =
         Drive { lead: None, request: Some("Add numbers".to_owned()), steps: OptionalSteps::default(), auto: true };
     let request = StartRunRequest {
@@ -176,9 +182,14 @@ async fn start(daemon: &Dispatch, request: StartRunRequest) -> RunId {
 }
 
 /// Runs a test with a run that lea leads from its beginning.
-fn with_seat(test: impl AsyncFn(Led<'_>)) {
+pub(super) fn with_seat(test: impl AsyncFn(Led<'_>)) {
+    with_seat_of(Coordination::Managed, test);
+}
+
+/// Same with a run whose workers are coordinated in this way.
+pub(super) fn with_seat_of(coordination: Coordination, test: impl AsyncFn(Led<'_>)) {
     with_stage(SimSpec { people: 1000, ..SimSpec::kind() }, async |stage, daemon, request| {
-        let run = start(daemon, request).await;
+        let run = start(daemon, StartRunRequest { coordination, ..request }).await;
         let lea = architect::agent("lea").unwrap();
         let given = lead(&run, Some("lea"), ceiling(1_000_000), Some(60 * 60_000));
         let _: SeatReply = daemon.ask_seat(given, person(), None).await.unwrap();

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent as Event;
+use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::modes::OptionalSteps;
-use switchboard_protocol::run::{AtCeiling, Budget, MAX_WORKERS, SkipCode, WorkerTimeout};
-use switchboard_protocol::verb::run::{AgentChoice, Drive, StartRunReply, StartRunRequest};
-use switchboard_store::Guard;
+use switchboard_protocol::run::way::{RoleId, UnitId};
+use switchboard_protocol::run::{AtCeiling, Budget, MAX_WORKERS, RunEvent, SkipCode, TeamLimits, WorkerTimeout};
+use switchboard_protocol::verb::run::{AgentChoice, Drive, RoleChoice, StartRunReply, StartRunRequest};
+use switchboard_store::{Guard, Idempotency};
 
 use super::*;
 
@@ -149,5 +151,127 @@ fn a_machine_that_can_not_enforce_a_sandbox_starts_constrained_work_only_for_a_r
         assert!(accepted.notes.iter().any(|note| note == "not enforced here: no Landlock"), "{:?}", accepted.notes);
         lock(&stage.sandbox_gaps).clear();
         assert!(start(daemon, constrained(false)).await.is_ok());
+    });
+}
+
+/// Returns a plan of one task with these settings of the plan and of each of so many tasks.
+fn plan_with(of_plan: &Value, of_task: &Value, tasks: u64) -> String {
+    let task = |number: u64| {
+        let id = format!("1.{number}");
+        json!({ "id": id, "phase": 1, "description": format!("do {id}"), "acceptance": "it is done",
+            "files_touched": [format!("t/{id}")], "x-switchboard": of_task })
+    };
+    json!({ "schema_version": "1.0.0", "title": "Settings", "swarm": "sim", "x-switchboard": of_plan,
+        "phases": [{ "id": 1, "name": "one", "tasks": (1..=tasks).map(task).collect::<Vec<_>>() }] })
+    .to_string()
+}
+
+#[test]
+fn a_job_is_run_as_a_whole_and_beside_no_plan() {
+    with_daemon(async |daemon, request| {
+        let job = |facts: Value| Some(serde_json::from_value(facts).unwrap());
+        let one = || job(json!({ "tasks": [{ "task": "look" }] }));
+        let of_job = StartRunRequest { plan: String::new(), dry_run: true, job: one(), ..request.clone() };
+
+        assert!(start(daemon, of_job.clone()).await.is_ok());
+        let both = StartRunRequest { plan: request.plan.clone(), ..of_job.clone() };
+        refused(start(daemon, both).await, "request.bad-args", "a plan or a job, not both");
+        let part = StartRunRequest { scope: Some(UnitId::Phase(1)), ..of_job.clone() };
+        refused(start(daemon, part).await, "request.bad-args", "it has no parts to choose from");
+        let empty = StartRunRequest { job: job(json!({ "tasks": [{ "task": " " }] })), ..of_job };
+        refused(start(daemon, empty).await, "request.bad-args", "task number 1 is empty");
+    });
+}
+
+#[test]
+fn the_commands_of_a_plan_are_refused_with_a_list_of_them_until_they_are_trusted() {
+    let change = |config: &mut Config, _: &mut Ports| config.trusts = Trust(Arc::new(|_| false));
+    with_changed(SimSpec::kind(), change, async |_, daemon, request| {
+        let with = |tasks, dry_run| {
+            let plan = plan_with(&json!({}), &json!({ "command": ["make", "it"] }), tasks);
+            start(daemon, StartRunRequest { plan, dry_run, ..request.clone() })
+        };
+
+        let one = with(1, false).await.unwrap_err();
+        let many = with(22, false).await.unwrap_err();
+
+        assert_eq!(one.code, "config.untrusted");
+        assert_eq!(one.what, "the plan brings a command that you have not trusted");
+        assert_eq!(one.cause, ["command of task 1.1: make it"]);
+        assert_eq!(many.what, "the plan brings 22 commands that you have not trusted");
+        assert_eq!((many.cause.len(), many.cause[19].as_str()), (20, "command of task 1.20: make it"));
+        assert!(with(1, true).await.is_ok(), "nothing is started");
+        let none = StartRunRequest { plan: plan_with(&json!({}), &json!({}), 1), ..request.clone() };
+        assert!(start(daemon, none).await.is_ok());
+    });
+}
+
+#[test]
+fn roles_and_limits_of_a_team_are_those_of_its_request_also_once_the_run_is_over() {
+    with_daemon(async |daemon, request| {
+        let turbo = start(daemon, StartRunRequest { turbo: true, dry_run: true, ..request.clone() }).await;
+        refused(turbo, "plan.no-effect", "no team carries it out");
+        let reviewer = RoleChoice {
+            agent: Some(AgentName::new("ben").unwrap()),
+            ..RoleChoice::new(RoleId::new("reviewer").unwrap())
+        };
+        let limits = TeamLimits { text_turns: 7, ..TeamLimits::default() };
+        let of_team = StartRunRequest {
+            plan: plan_with(&json!({}), &json!({}), 1),
+            team: true,
+            turbo: true,
+            roles: vec![reviewer.clone()],
+            team_limits: limits,
+            ..request
+        };
+        let out = StartRunRequest { team_limits: TeamLimits { text_turns: 0, ..limits }, ..of_team.clone() };
+        refused(start(daemon, out).await, "request.bad-args", "team_limits");
+
+        let run = start(daemon, of_team).await.unwrap().run.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+        let plan = daemon.plan_of(&run).unwrap();
+        assert_eq!(plan.roles.values().collect::<Vec<_>>(), [&reviewer]);
+        assert_eq!(plan.limits, limits);
+    });
+}
+
+#[test]
+fn without_its_execution_graph_a_run_does_not_look_at_what_tasks_say_they_write() {
+    with_daemon(async |daemon, request| {
+        let request = StartRunRequest { plan: plan_with(&json!({}), &json!({}), 2), ..request };
+        for use_execution_graph in [true, false] {
+            let request = StartRunRequest { use_execution_graph, merge: false, ..request.clone() };
+            let run = start(daemon, request).await.unwrap().run.unwrap();
+            daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+            let all = daemon.world.store.events_of(&history::subject(&run), 0, 10_000).unwrap();
+            let written = all.iter().filter_map(|event| match event.fact() {
+                Some(RunEvent::UnitAdded { unit, writes, .. }) => unit.task().map(|_| writes.len()),
+                Some(_) | None => None,
+            });
+            assert_eq!(written.collect::<Vec<_>>(), [usize::from(use_execution_graph); 2]);
+        }
+    });
+}
+
+#[test]
+fn a_repeated_start_keeps_its_answer_under_its_own_key() {
+    with_daemon(async |daemon, request| {
+        let request = StartRunRequest { merge: false, ..request };
+        let start = async |key: &str| {
+            let (key, caller, args) = (key.to_owned(), "ann".to_owned(), Digest::of(b"args"));
+            let call = Idempotency { key, caller, verb: "start_run", args };
+            daemon.start_run(request.clone(), &people::ann().unwrap(), Some(call)).await.unwrap()
+        };
+        let first = start("a").await;
+        let second = start("b").await;
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+        let again = start("b").await;
+
+        assert!(second.already && second.run == first.run, "{second:?}");
+        assert_eq!((again.already, again.run), (true, first.run.clone()));
+        assert_ne!(start("c").await.run, first.run, "another call starts another run");
     });
 }

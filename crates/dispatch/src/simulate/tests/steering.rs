@@ -138,11 +138,11 @@ fn a_call_that_a_run_at_work_can_not_carry_out_says_why_and_records_nothing() {
     });
 }
 
-fn read<T: serde::de::DeserializeOwned>(facts: Value) -> T {
+pub(super) fn read<T: serde::de::DeserializeOwned>(facts: Value) -> T {
     serde_json::from_value(facts).unwrap()
 }
 
-fn failed<T>(done: Result<T, crate::Error>) -> Result<T, Failure> {
+pub(super) fn failed<T>(done: Result<T, crate::Error>) -> Result<T, Failure> {
     done.map_err(|error| error.to_failure())
 }
 
