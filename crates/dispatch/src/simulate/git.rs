@@ -67,7 +67,7 @@ impl Git for SimGit {
     }
 
     fn dirty(&self) -> Result<Vec<PathBuf>> {
-        Ok(Vec::new())
+        Ok(lock(&self.0.repo).dirty.clone())
     }
 
     fn rev_parse(&self, revision: &str) -> Result<Option<Oid>> {

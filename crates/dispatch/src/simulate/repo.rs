@@ -61,6 +61,8 @@ pub(super) struct Repo {
     pub(super) branches: BTreeMap<String, Oid>,
     /// Branch that the user's work tree has checked out.
     pub(super) head: String,
+    /// Files of the user's work tree with uncommitted changes.
+    pub(super) dirty: Vec<PathBuf>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
     /// Folders that are no work trees and in which a worker has left a file.
     pub(super) littered: BTreeSet<PathBuf>,
@@ -94,6 +96,7 @@ impl Repo {
             trees: HashMap::new(),
             branches: BTreeMap::new(),
             head: MAIN.to_owned(),
+            dirty: Vec::new(),
             worktrees: BTreeMap::new(),
             littered: BTreeSet::new(),
             archived: BTreeMap::new(),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::job::Coordination;
+use switchboard_protocol::modes::PartWork;
 use switchboard_protocol::plan::TaskStatus;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::lead::{SeatReply, SeatStatusRequest, StepExecutor};
@@ -12,12 +13,24 @@ use switchboard_protocol::verb::run::{GetRunReply, InheritedEnv, MergeRunReply, 
 use switchboard_store::Idempotency;
 
 use super::seat::{LOOKS, Led, TASK, start, with_seat, with_seat_of};
-use super::steering::{failed, read};
+use super::steering::{failed, plan_of_slices, read};
 use super::*;
-use crate::drive::{SeatAsk, Setup};
+use crate::drive::{PartOf, SeatAsk, Setup};
 
 async fn show(daemon: &Dispatch, run: &RunId) -> GetRunReply {
     daemon.get_run(&read(json!({ "run": run, "sizes": true }))).await.unwrap()
+}
+
+/// Answers all questions until no run is at work.
+async fn is_over(stage: &Stage, daemon: &Dispatch) {
+    for _ in 0..LOOKS {
+        modes::answer(stage, daemon).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        if *daemon.live_runs().borrow() == 0 {
+            return;
+        }
+    }
+    panic!("it does not end");
 }
 
 /// Merges the run into the user's branch as soon as nobody has reserved its files.
@@ -46,13 +59,7 @@ async fn stop(led: &Led<'_>, key: &str) -> RunReply {
 fn a_led_run_that_is_over_shows_each_task_of_its_phases_once_and_is_merged_as_a_whole() {
     with_stage(SimSpec { people: 1000, ..SimSpec::kind() }, async |stage, daemon, request| {
         let run = start(daemon, request).await;
-        for _ in 0..LOOKS {
-            modes::answer(stage, daemon).await.unwrap();
-            tokio::time::sleep(Duration::from_secs(10)).await;
-            if *daemon.live_runs().borrow() == 0 {
-                break;
-            }
-        }
+        is_over(stage, daemon).await;
 
         let shown = show(daemon, &run).await;
         let ids: BTreeSet<_> = shown.list.iter().map(|task| task.id.as_str()).collect();
@@ -63,6 +70,31 @@ fn a_led_run_that_is_over_shows_each_task_of_its_phases_once_and_is_merged_as_a_
         assert!(shown.list.iter().all(|task| task.worktree_bytes.is_some()), "{:?}", shown.list);
         let merged = merge(daemon, &run, false).await.unwrap();
         assert_eq!((merged.target.as_str(), merged.already, merged.notes.is_empty()), (repo::MAIN, false, false));
+    });
+}
+
+#[test]
+fn a_task_that_several_parts_of_a_phase_had_is_shown_once_and_one_that_was_dropped_still_counts() {
+    with_stage(SimSpec::kind(), async |stage, daemon, request| {
+        let ann = people::ann().unwrap();
+        let earlier = StartRunRequest { plan: plan_of_slices(), merge: false, budget: None, ..request.clone() };
+        let earlier = daemon.start_run(earlier, &ann, None).await.unwrap().run.unwrap();
+        is_over(stage, daemon).await;
+        let run = start(daemon, request).await;
+        is_over(stage, daemon).await;
+        let before = show(daemon, &run).await;
+        let (step, what, work) = (1, "phase 1 of plan 0".to_owned(), PartWork::Phase);
+        let of = PartOf { run: run.clone(), step, what, work, is_led: false };
+        let linked = Batch::synced().event(of.event(&earlier).unwrap());
+        daemon.world.store.commit(linked).await.unwrap();
+
+        let shown = show(daemon, &run).await;
+
+        let ids: Vec<_> = shown.list.iter().map(|task| task.id.as_str()).collect();
+        assert_eq!(ids, ["1.2", "1.3", "1.1", "2.1"], "of the phase without these two, the newer part counts");
+        let latest = |reply: &GetRunReply| reply.list.iter().find(|task| task.id == TASK).unwrap().commit.clone();
+        assert!(latest(&shown).is_some() && latest(&shown) == latest(&before));
+        assert_eq!((shown.summary.tasks, shown.summary.merged), (4, 4));
     });
 }
 
@@ -211,11 +243,11 @@ fn a_run_that_nobody_leads_has_no_seat() {
 fn the_stop_of_the_parts_of_a_run_ends_with_the_daemon_that_can_not_finish_it() {
     with_seat(async |led| {
         led.up_to_step("work").await;
-        led.daemon.world.stop.cancel();
         let over = RunEvent::RunFinished { outcome: switchboard_protocol::run::RunOutcome::Stopped };
         let over = NewEvent::of(&over, history::subject(&led.run), "daemon").unwrap();
         led.daemon.world.store.commit(Batch::synced().event(over)).await.unwrap();
 
+        led.daemon.world.stop.cancel();
         let stopped = tokio::time::timeout(Duration::from_secs(3_600), led.daemon.stop_parts(&led.run, None)).await;
 
         assert!(stopped.is_ok() && led.events("run_stop_requested").is_empty());

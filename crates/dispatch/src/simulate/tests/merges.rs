@@ -2,11 +2,13 @@
 
 use serde_json::json;
 use switchboard_needs::Needs;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::frame::{PermissionOption, ShimCommand};
 use switchboard_protocol::id::{NeedId, WorkerId};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::run::MergeRunRequest;
 
 use super::*;
 use crate::link::{Link, Signal};
@@ -121,4 +123,25 @@ async fn the_answers_to_workers_wait_for_no_merge() {
     let told = tokio::time::timeout(LONGER_THAN_ANY_CALL, signals.inbox.recv()).await.expect("it waits for a merge");
     assert!(matches!(told, Some(Signal::Tell(ShimCommand::Permit { ask, .. })) if ask == "a1"));
     world.stop.cancel();
+}
+
+#[test]
+fn a_run_is_merged_into_the_branch_that_it_was_started_from_whatever_its_work_tree_has_checked_out_now() {
+    with_stage(SimSpec::kind(), async |stage, daemon, request| {
+        let ann = people::ann().unwrap();
+        let run = daemon.start_run(StartRunRequest { merge: false, ..request }, &ann, None).await.unwrap().run.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        let before = lock(&stage.repo).branch(repo::MAIN).unwrap();
+        lock(&stage.repo).branches.insert("other".to_owned(), before.clone());
+        lock(&stage.repo).head = "other".to_owned();
+        let caller = Caller { folder: Some("/repo".into()), ..ann };
+
+        let request = MergeRunRequest { run: Some(run.to_string()), partial: false };
+        let merged = daemon.merge_run(&request, &caller, None).await.unwrap();
+
+        assert_eq!((merged.target.as_str(), merged.from.as_str()), (repo::MAIN, before.as_str()));
+        let repo = lock(&stage.repo);
+        assert_eq!(repo.branch("other"), Some(before));
+        assert_eq!(repo.branch(repo::MAIN).unwrap().as_str(), merged.to);
+    });
 }

@@ -173,3 +173,31 @@ fn a_prompt_is_sent_to_a_task_and_not_to_a_whole_run() {
         assert_eq!(to_task.unwrap().units[0].unit, "1.1");
     });
 }
+
+#[test]
+fn a_change_whose_base_an_older_version_did_not_record_is_shown_against_that_of_its_worker() {
+    with_stage(SimSpec { max_workers: Some(1), ..SimSpec::kind() }, async |stage, daemon, request| {
+        let request = StartRunRequest { merge: false, ..request };
+        let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        let all = daemon.world.store.events(0, &Filter::all(), 10_000).unwrap();
+        let at = all.iter().position(|event| event.kind == "change_captured").unwrap();
+        let task = all[at].facts["task"].as_str().unwrap().to_owned();
+        let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
+        for event in &all[..=at] {
+            let mut facts = event.facts.clone();
+            if event.kind == "change_captured" {
+                facts.as_object_mut().unwrap().remove("base").unwrap();
+            }
+            let copy = NewEvent::new(&event.kind, event.subject.clone(), &event.actor, facts);
+            let copy = event.body.as_ref().map_or(copy.clone(), |body| copy.with_body(body));
+            store.commit(Batch::synced().event(copy)).await.unwrap();
+        }
+        let world = World::new(store.clone(), config(stage), ports::ports(stage, &store), CancellationToken::new());
+
+        let request = read(json!({ "task": format!("{run}/{task}"), "diff": true }));
+        let shown = Dispatch::with(world).show_task(&request).await.unwrap();
+
+        assert!(shown.diff.as_ref().is_some_and(|diff| diff.contains(&format!("t/{task}\n"))), "{:?}", shown.diff);
+    });
+}

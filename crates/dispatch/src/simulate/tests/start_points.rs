@@ -34,8 +34,9 @@ fn the_folder_for_work_trees_is_an_absolute_one_that_can_be_made_outside_of_gits
         let home = tempfile::tempdir().unwrap();
         let (file, git) = (home.path().join("file"), home.path().join("repo.git"));
         std::fs::write(&file, "x").unwrap();
-        for folder in ["objects", "refs"] {
-            std::fs::create_dir_all(git.join(folder)).unwrap();
+        // A folder with this name alone makes its parent no folder of git's.
+        for folder in [git.join("objects"), git.join("refs"), home.path().join("refs")] {
+            std::fs::create_dir_all(folder).unwrap();
         }
         std::fs::write(git.join("HEAD"), "ref: refs/heads/main").unwrap();
         let start = async |folder: &Path| start(daemon, &request, json!({ "worktrees": folder })).await;
@@ -78,5 +79,26 @@ fn the_trees_of_a_run_are_set_up_as_the_lock_files_of_the_repository_say() {
         assert!(setup.len() == 1 && setup[0].argv[0] == "npm", "{setup:?}");
         assert!(reply.notes.iter().any(|note| note.contains("(package-lock.json)")), "{:?}", reply.notes);
         assert!(!lock(&stage.set_up).is_empty() || setup[0].lock.is_some());
+    });
+}
+
+#[test]
+fn a_run_whose_tasks_touch_uncommitted_changes_of_the_user_is_refused_with_the_first_of_them() {
+    with_stage(SimSpec::kind(), async |stage, daemon, request| {
+        let files: Vec<_> = (1..=12).map(|number| format!("t/1.{number}")).collect();
+        let task = json!({ "id": "1.1", "phase": 1, "description": "d", "acceptance": "a", "files_touched": files });
+        let plan = json!({ "schema_version": "1.0.0", "title": "Dirty", "swarm": "sim",
+            "phases": [{ "id": 1, "name": "one", "tasks": [task] }] });
+        let with = async |dirty: &[&str]| {
+            lock(&stage.repo).dirty = dirty.iter().map(Into::into).collect();
+            start(daemon, &request, json!({ "plan": plan.to_string(), "dry_run": true })).await
+        };
+
+        refused(with(&["README", "t/1.2"]).await, "dispatch.dirty", "in a file that the plan touches: t/1.2\"");
+        let all: Vec<_> = files.iter().map(String::as_str).collect();
+        let many = with(&all).await;
+        assert!(many.as_ref().is_err_and(|failure| !failure.what.contains(all[10])), "{many:?}");
+        refused(many, "dispatch.dirty", "in 12 files that the plan touches: t/1.1, t/1.2, ");
+        assert!(with(&["README"]).await.is_ok());
     });
 }
