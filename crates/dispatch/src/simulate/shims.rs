@@ -14,6 +14,7 @@ use super::connection;
 use super::repo::removed_by;
 use super::script::{Behaviour, behaviour, script};
 use super::shim::{Act, BAD, SimShim};
+use super::spec::MISSING;
 use super::stage::Stage;
 use crate::Error;
 use crate::event::frame_number;
@@ -115,8 +116,8 @@ fn share_ports(one: &WorkerSpec, other: &WorkerSpec) -> bool {
 }
 
 impl Shims for SimShims {
-    fn has_program(&self, _program: &str) -> bool {
-        true
+    fn has_program(&self, program: &str) -> bool {
+        program != MISSING
     }
 
     fn sandbox_gaps(&self) -> Vec<String> {

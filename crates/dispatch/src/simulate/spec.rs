@@ -5,6 +5,9 @@ use switchboard_protocol::run::MAX_WORKERS;
 /// Name of an agent that is not a worker.
 pub(super) const ANOTHERS: &str = "ann-2";
 
+/// Name of a program that is not installed.
+pub(super) const MISSING: &str = "no-such-program";
+
 /// Cost of a worker, in millionths of a US dollar.
 pub(super) const COST: u64 = 3;
 

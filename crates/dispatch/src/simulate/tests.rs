@@ -23,6 +23,7 @@ mod merges;
 mod named_units;
 mod phases;
 mod recorded;
+mod refusals;
 mod said;
 mod seat;
 mod shown;

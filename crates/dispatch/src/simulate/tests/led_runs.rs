@@ -7,13 +7,13 @@ use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::modes::PartWork;
 use switchboard_protocol::plan::TaskStatus;
-use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::lead::{SeatReply, SeatStatusRequest, StepExecutor};
 use switchboard_protocol::verb::run::{GetRunReply, InheritedEnv, MergeRunReply, RunReply, TellWorkerRequest};
 use switchboard_store::Idempotency;
 
+use super::at_work::plan_of_slices;
 use super::seat::{LOOKS, Led, TASK, start, with_seat, with_seat_of};
-use super::steering::{failed, plan_of_slices, read};
+use super::steering::{failed, read};
 use super::*;
 use crate::drive::{PartOf, SeatAsk, Setup};
 
@@ -236,20 +236,5 @@ fn a_run_that_nobody_leads_has_no_seat() {
         let answer = failed(daemon.ask_seat::<SeatReply>(ask, lea, None).await);
 
         refused(answer, "seat.not-open", "has no architect's seat: no team carries it out");
-    });
-}
-
-#[test]
-fn the_stop_of_the_parts_of_a_run_ends_with_the_daemon_that_can_not_finish_it() {
-    with_seat(async |led| {
-        led.up_to_step("work").await;
-        let over = RunEvent::RunFinished { outcome: switchboard_protocol::run::RunOutcome::Stopped };
-        let over = NewEvent::of(&over, history::subject(&led.run), "daemon").unwrap();
-        led.daemon.world.store.commit(Batch::synced().event(over)).await.unwrap();
-
-        led.daemon.world.stop.cancel();
-        let stopped = tokio::time::timeout(Duration::from_secs(3_600), led.daemon.stop_parts(&led.run, None)).await;
-
-        assert!(stopped.is_ok() && led.events("run_stop_requested").is_empty());
     });
 }

@@ -29,24 +29,38 @@ fn what_can_not_be_done_is_refused_before_anything_starts() {
         let budget = |ceiling, task, reserve| Some(Budget { ceiling, task, reserve, at_ceiling: AtCeiling::Pause });
         let timeout = |soft, hard| Some(WorkerTimeout { soft, hard });
         let long = "x".repeat(AgentChoice::MAX_INSTRUCTIONS + 1);
-        let refused = [
+        let cases = [
             (
                 with(&|request| request.agents.iter_mut().for_each(|agent| agent.instructions = long.clone())),
                 "config.bad-value",
+                "let the agent read a file",
             ),
-            (with(&|request| request.max_workers = Some(0)), "request.bad-args"),
-            (with(&|request| request.max_workers = Some(MAX_WORKERS + 1)), "request.bad-args"),
-            (with(&|request| request.budget = budget(0, None, None)), "dispatch.budget"),
-            (with(&|request| request.budget = budget(5, None, Some(6))), "dispatch.budget"),
-            (with(&|request| request.budget = budget(5, Some(6), None)), "dispatch.budget"),
-            (with(&|request| request.budget = budget(5, Some(0), None)), "dispatch.budget"),
-            (with(&|request| request.plan_budget = Some(0)), "dispatch.budget"),
-            (with(&|request| request.worker_timeout_ms = timeout(None, Some(0))), "request.bad-args"),
+            (with(&|request| request.max_workers = Some(0)), "request.bad-args", "1 to"),
+            (with(&|request| request.max_workers = Some(MAX_WORKERS + 1)), "request.bad-args", "1 to"),
+            (with(&|request| request.budget = budget(0, None, None)), "dispatch.budget", "`ceiling` is 0"),
+            (
+                with(&|request| request.budget = budget(5, None, Some(6))),
+                "dispatch.budget",
+                "is more than `ceiling` (5)",
+            ),
+            (with(&|request| request.budget = budget(5, Some(6), None)), "dispatch.budget", "`task` is more than"),
+            (with(&|request| request.budget = budget(5, Some(0), None)), "dispatch.budget", "`task` is 0"),
+            (with(&|request| request.plan_budget = Some(0)), "dispatch.budget", "the plan's ceiling is 0"),
+            (
+                with(&|request| request.worker_timeout_ms = timeout(None, Some(0))),
+                "request.bad-args",
+                "a time limit is 1",
+            ),
             (
                 with(&|request| request.worker_timeout_ms = timeout(Some(WorkerTimeout::MAX_MS + 1), None)),
                 "request.bad-args",
+                "a time limit is 1",
             ),
-            (with(&|request| request.worker_timeout_ms = timeout(Some(60_000), Some(60_000))), "request.bad-args"),
+            (
+                with(&|request| request.worker_timeout_ms = timeout(Some(60_000), Some(60_000))),
+                "request.bad-args",
+                "would be told to finish after 60000 ms",
+            ),
             (
                 with(&|request| {
                     let mut other = request.agents[0].clone();
@@ -54,15 +68,22 @@ fn what_can_not_be_done_is_refused_before_anything_starts() {
                     request.agents.push(other);
                 }),
                 "request.bad-args",
+                "is described twice",
             ),
-            (with(&|request| request.parent_trace = Some("x".repeat(17 << 10))), "request.bad-args"),
-            (with(&|request| request.setup_env = vec![("PATH".to_owned(), "/tmp".to_owned())]), "request.bad-args"),
+            (
+                with(&|request| request.parent_trace = Some("x".repeat(17 << 10))),
+                "request.bad-args",
+                "should know has more than",
+            ),
+            (
+                with(&|request| request.setup_env = vec![("PATH".to_owned(), "/tmp".to_owned())]),
+                "request.bad-args",
+                "PATH is no variable of a proxy",
+            ),
         ];
 
-        for (request, code) in refused {
-            let answer = start(daemon, request).await;
-
-            assert_eq!(answer.as_ref().unwrap_err().code, code, "{answer:?}");
+        for (request, code, says) in cases {
+            refused(start(daemon, request).await, code, says);
         }
         assert!(daemon.world.store.read(&Query::table(RUNS)).unwrap().is_empty());
         let largest = with(&|request| {

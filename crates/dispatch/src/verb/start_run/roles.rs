@@ -145,6 +145,9 @@ mod tests {
             let (code, what, hint) = refused(roles, is_team).unwrap_err();
             assert!(code == "request.bad-args" && what.contains(words) && !hint.is_empty(), "{roles:?}: {what}");
         }
+        let fallback_models = vec!["m".to_owned(); MAX_FALLBACK_MODELS + 1];
+        let many = check(&[RoleChoice { fallback_models, ..choice("reviewer") }], &plan(true, serde_json::json!({})));
+        assert!(many.unwrap_err().what.contains("has more than 3 fallback models"));
         let of_file = RoleChoice { disabled: true, ..RoleChoice::new(RoleId::new("coder").unwrap()) };
         let of_team = plan(true, serde_json::json!({}));
         assert_eq!(check(&[of_file], &of_team), Ok(()), "what a file says of the coder names nobody");
