@@ -88,7 +88,12 @@ async fn next(daemon: &Dispatch, plan: &str, scope: Option<UnitId>) -> Result<Ne
 #[test]
 fn a_loop_leaves_out_what_is_blocked_and_what_needs_it_and_knows_its_units() {
     with_daemon(async |daemon, _| {
-        let task = |id: &str, status: &str, depends: &[&str]| json!({ "id": id, "phase": 1, "description": id, "status": status, "depends": depends });
+        let task = |id: &str, status: &str, depends: &[&str]| {
+            let facts = json!({ "id": id, "phase": 1, "description": id, "status": status });
+            let mut facts = facts.as_object().unwrap().clone();
+            facts.insert("depends".to_owned(), json!(depends));
+            Value::from(facts)
+        };
         let tasks = [
             task("1.1", "blocked", &[]),
             task("1.2", "pending", &["1.1"]),
