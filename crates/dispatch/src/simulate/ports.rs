@@ -149,10 +149,12 @@ impl Files for SimFiles {
     }
 
     fn signals(&self, _folder: &Path) -> Result<Vec<Found>, Error> {
-        Ok(Vec::new())
+        Ok(lock(&self.0.signals).clone())
     }
 
-    fn mark_signal(&self, _folder: &Path, _done: &SignalDone) -> Result<(), Error> {
+    fn mark_signal(&self, _folder: &Path, done: &SignalDone) -> Result<(), Error> {
+        lock(&self.0.signals).retain(|signal| signal.n != done.n);
+        lock(&self.0.marked).push(done.clone());
         Ok(())
     }
 

@@ -8,8 +8,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use fastrand::Rng;
+use switchboard_process::signal_files::Found;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::{AtCeiling, Budget, Limits};
+use switchboard_protocol::signal::SignalDone;
 use tokio::sync::{Notify, watch};
 
 use super::clock::SimClock;
@@ -41,6 +43,9 @@ pub(super) struct Stage {
     /// Folders of the shims of which a process existed when one was started last, and the folder of that one.
     pub(super) here: Mutex<BTreeSet<PathBuf>>,
     pub(super) files: Mutex<ByPath<Vec<u8>>>,
+    /// Signal files that are not marked as handled, and the marks of the others.
+    pub(super) signals: Mutex<Vec<Found>>,
+    pub(super) marked: Mutex<Vec<SignalDone>>,
     /// Work trees whose set-up has succeeded.
     pub(super) set_up: Mutex<BTreeSet<PathBuf>>,
     pub(super) observer: Mutex<Observer>,
@@ -133,6 +138,8 @@ impl Stage {
             shims: Mutex::default(),
             here: Mutex::default(),
             files: Mutex::default(),
+            signals: Mutex::default(),
+            marked: Mutex::default(),
             set_up: Mutex::default(),
             observer: Mutex::new(Observer::new(limits.workers)),
             report: Mutex::default(),

@@ -27,6 +27,7 @@ mod refusals;
 mod said;
 mod seat;
 mod shown;
+mod signals;
 mod stale;
 mod start_points;
 mod starts;

@@ -40,13 +40,18 @@ impl RunState {
         starts.into_iter().filter_map(task).collect()
     }
 
+    /// Returns true if a task, or a subtask of it, has had a worker.
+    fn has_begun(&self, at: usize) -> bool {
+        self.with_subtasks(at).into_iter().any(|unit| !self.records[unit].workers.is_empty())
+    }
+
     fn why_not_started(&self, at: usize, starting: &dyn Fn() -> BTreeSet<TaskId>) -> Option<(SkipCode, String)> {
         let record = &self.records[at];
         match &record.ending {
             Some(Ending::DepFailed { root }) => {
                 return Some((SkipCode::DepFailed, format!("task {root}, which it needs, is not done")));
             }
-            Some(Ending::Stopped) if record.workers.is_empty() => {
+            Some(Ending::Stopped) if !self.has_begun(at) => {
                 return Some((SkipCode::Stopped, "it was stopped before it began".to_owned()));
             }
             Some(Ending::Done { .. } | Ending::Blocked { .. } | Ending::Stopped) => return None,

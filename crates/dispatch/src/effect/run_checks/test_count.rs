@@ -67,4 +67,17 @@ mod tests {
         assert_eq!(told(Some(3), 3), (CheckVerdict::Pass, 0));
         assert_eq!(told(None, 0), (CheckVerdict::Pass, 0), "where nothing was counted there is nothing to compare");
     }
+
+    #[test]
+    fn the_finding_is_new_and_about_the_whole_change() {
+        let mut reports = [report("test_integrity", Some(3), 9), report("test_runner", None, 2)];
+
+        add_finding(&mut reports);
+
+        let finding = &reports[0].findings[0];
+        assert_eq!((finding.rule.as_str(), finding.path.as_str(), finding.is_new), (RULE, ".", true));
+        assert_eq!(finding.message, "2 tests ran, and at least 3 have to by what the tests of the base are");
+        assert_eq!((finding.severity, finding.blocks), (Severity::Medium, false), "a person decides");
+        assert_eq!(finding.span, Span { start_line: 1, start_column: 1, end_line: 1, end_column: 1 });
+    }
 }

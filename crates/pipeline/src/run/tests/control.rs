@@ -134,6 +134,26 @@ fn a_paused_run_can_be_stopped_and_a_retry_ends_the_pause() {
 }
 
 #[test]
+fn a_retry_in_a_paused_run_without_room_leaves_it_paused_for_its_budget() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.tell(budget(100, 10, AtCeiling::Pause));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 95));
+    run.tell(paused());
+    run.tell(RunEvent::RunStopRequested);
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Stopped, reason: String::new() });
+    run.tell(RunEvent::RunFinished { outcome: RunOutcome::Stopped });
+
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
+
+    assert_eq!(run.state.pause(), Some(PauseCause::Budget));
+    assert!(run.last.contains(&RunEvent::RunPaused { cause: PauseCause::Budget }), "{:?}", run.last);
+    assert_eq!(run.starting(), Vec::<String>::new());
+    run.tell(budget(200, 10, AtCeiling::Pause));
+    assert_eq!((run.state.pause(), run.starting()), (None, vec!["1.1".to_owned()]), "room ends it");
+}
+
+#[test]
 fn a_paused_task_lets_others_go_on_and_keeps_its_change() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
     run.pass("1.1");

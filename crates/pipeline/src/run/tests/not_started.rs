@@ -74,6 +74,18 @@ fn what_will_not_start_at_all_says_so() {
 }
 
 #[test]
+fn a_task_whose_candidates_have_worked_was_not_stopped_before_it_began() {
+    let mut run = subtasks::run_of(&serde_json::json!({ "best_of": 2 }));
+    let worker = run.start("1.1.c1");
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
+    run.tell(RunEvent::TurnEnded { task: id("1.1.c1"), worker, outcome: TurnOutcome::Stopped, reason: String::new() });
+
+    assert_eq!(run.state_of("1.1"), TaskState::Stopped);
+    assert_eq!((run.why("1.1"), run.why("1.1.c1")), (None, None));
+    assert_eq!(run.why("1.1.c2"), said(SkipCode::Stopped, "it was stopped before it began"));
+}
+
+#[test]
 fn a_reservation_that_does_not_fit_is_a_reason() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
     let budget = Budget { ceiling: 30, task: None, reserve: Some(20), at_ceiling: AtCeiling::Pause };

@@ -67,7 +67,7 @@ impl Run {
         start.expect("the task is to be started")
     }
 
-    fn state_of(&self, task: &str) -> TaskState {
+    pub(super) fn state_of(&self, task: &str) -> TaskState {
         self.view(task).state
     }
 
