@@ -265,4 +265,41 @@ mod tests {
         let log = repository.log(&kept);
         assert!(log.contains("Left out, because git ignores them and they are large: built"), "{log}");
     }
+
+    #[test]
+    fn the_tree_of_a_branch_that_is_gone_is_archived_only_with_unmerged_work_and_leaves_no_branch() {
+        for is_unmerged in [true, false] {
+            let repository = Repository::new();
+            let first = repository.commit("first");
+            let git: &dyn Git = &repository.repo;
+            let base = repository.folder.path().canonicalize().unwrap().join("trees");
+            let tree = base.join("1.1");
+            git.worktree_add(&tree, "switchboard-task/run/1.1", &first, &[]).unwrap();
+            repository.detach(&tree);
+            git.delete_branch("switchboard-task/run/1.1", &first).unwrap();
+            std::fs::write(tree.join("left.txt"), "not committed").unwrap();
+            let removal = Removal {
+                run: RunId::from_bits(1),
+                task: TaskId::new("1.1").ok(),
+                worktree: tree.display().to_string(),
+                branch: String::new(),
+                commit: String::new(),
+                bytes: 0,
+                is_unmerged,
+            };
+
+            removal.remove(git, &base).unwrap();
+
+            assert!(!tree.exists());
+            let archived = git.archived().unwrap();
+            assert_eq!(archived.len(), usize::from(is_unmerged), "{archived:?}");
+            for (name, kept) in archived {
+                assert_eq!(name, removal.archive_name());
+                let files = git.changed_files(&first, &kept).unwrap();
+                let paths: Vec<_> = files.iter().map(|change| change.path.as_path()).collect();
+                assert_eq!(paths, [Path::new("left.txt")]);
+                assert_eq!(git.branch(&format!("switchboard-task/{name}")).unwrap(), None, "it was for the capture");
+            }
+        }
+    }
 }

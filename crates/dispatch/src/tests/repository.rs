@@ -32,6 +32,11 @@ impl Repository {
         self.repo.head_commit().unwrap()
     }
 
+    /// Makes the tree in this folder stand at its commit, on no branch.
+    pub(crate) fn detach(&self, tree: &Path) {
+        git(&self.env, tree, &["checkout", "-q", "--detach"]);
+    }
+
     /// Returns the message of a commit.
     pub(crate) fn log(&self, commit: &Oid) -> String {
         git(&self.env, self.folder.path(), &["log", "-1", "--format=%B", commit.as_str()])
