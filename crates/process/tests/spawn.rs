@@ -104,6 +104,17 @@ fn a_raised_flag_ends_it() {
 }
 
 #[test]
+fn a_limit_beyond_the_inherited_one_leaves_that() {
+    let print = || shell("ulimit -Hn; ulimit -Sn");
+    let inherited = print().output().unwrap().stdout.text();
+    let most: u64 = inherited.lines().next().unwrap().parse().expect("files are always limited");
+
+    let limited = print().limits(Limits { open_files: Some(most + 1), ..Limits::default() }).output().unwrap();
+
+    assert_eq!(limited.stdout.text(), format!("{most}\n{most}\n"), "{limited:?}");
+}
+
+#[test]
 fn limits_are_kept_by_the_kernel() {
     let limits = Limits { file_bytes: Some(1024), open_files: Some(32), ..Limits::default() };
     let folder = tempfile::tempdir().unwrap();

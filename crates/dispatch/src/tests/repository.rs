@@ -28,8 +28,13 @@ impl Repository {
 
     /// Makes an empty commit on the branch that is checked out.
     pub(crate) fn commit(&self, message: &str) -> Oid {
-        git(&self.env, self.folder.path(), &["commit", "-q", "--allow-empty", "-m", message]);
-        self.repo.head_commit().unwrap()
+        self.commit_in(self.folder.path(), message)
+    }
+
+    /// Makes an empty commit in a work tree.
+    pub(crate) fn commit_in(&self, tree: &Path, message: &str) -> Oid {
+        git(&self.env, tree, &["commit", "-q", "--allow-empty", "-m", message]);
+        Oid::parse(git(&self.env, tree, &["rev-parse", "HEAD"]).trim()).unwrap()
     }
 
     /// Makes the tree in this folder stand at its commit, on no branch.

@@ -282,10 +282,12 @@ fn of_task(
         return Ok(None);
     }
     let mut unmerged = Vec::new();
-    if let Some(tip) = &tip {
-        let is_merged = head.is_some_and(|head| git.is_ancestor(tip, head).unwrap_or(false));
-        if !is_merged && !is_in(git, tip, &ended.targets)? {
-            unmerged.push(format!("the change {}", tip.short()));
+    // An agent may have left the branch and committed beside it.
+    let beside = tree.as_ref().filter(|at| Some(*at) != tip.as_ref());
+    for (commit, what) in tip.iter().map(|tip| (tip, "change")).chain(beside.map(|at| (at, "commit"))) {
+        let is_merged = head.is_some_and(|head| git.is_ancestor(commit, head).unwrap_or(false));
+        if !is_merged && !is_in(git, commit, &ended.targets)? {
+            unmerged.push(format!("the {what} {}", commit.short()));
         }
     }
     let changes = if tree.is_some() { git.worktree_changes(path)?.len() } else { 0 };
@@ -315,4 +317,35 @@ fn is_in(git: &dyn Git, commit: &Oid, branches: &[String]) -> Result<bool, Error
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Repository;
+
+    #[test]
+    fn a_commit_that_an_agent_made_beside_its_branch_is_unmerged_work() {
+        let repository = Repository::new();
+        let first = repository.commit("first");
+        let git: &dyn Git = &repository.repo;
+        let base = repository.folder.path().canonicalize().unwrap().join("trees");
+        let (tree, branch) = (base.join("1.1"), "switchboard-task/run/1.1".to_owned());
+        git.worktree_add(&tree, &branch, &first, &[]).unwrap();
+        let ended = Ended {
+            run: RunId::from_bits(1),
+            branch: "switchboard/run".to_owned(),
+            targets: vec!["main".to_owned()],
+            shared: [base.join(".gates"), base.join(".readers")],
+            tasks: vec![("1.1".to_owned(), tree.clone(), branch)],
+            base,
+        };
+        let unmerged = || found(git, &ended).unwrap()[0].left.unmerged.clone();
+        repository.detach(&tree);
+        assert_eq!(unmerged(), "", "it is at the commit of its branch");
+
+        let commit = repository.commit_in(&tree, "beside");
+
+        assert_eq!(unmerged(), format!("the commit {}", commit.short()));
+    }
 }

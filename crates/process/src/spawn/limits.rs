@@ -6,12 +6,12 @@ use std::process::Command;
 use std::sync::Arc;
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit, setsid,
+    Pid, Resource, Rlimit, Signal, getpid, getppid, getrlimit, set_parent_process_death_signal, setrlimit, setsid,
 };
 
 use crate::sandbox::{HandoverSender, Ruleset};
 
-/// Resource limits of a process and of what it starts. A field that is not set leaves the inherited limit.
+/// Resource limits of a process and of what it starts. A field that is not set leaves the inherited limit, and so does one beyond it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Maximum processor time in seconds; beyond it the kernel ends the process with SIGXCPU.
@@ -42,9 +42,10 @@ impl Limits {
             (Resource::Nofile, self.open_files),
         ];
         for (resource, limit) in rows {
-            if limit.is_some() {
-                setrlimit(resource, Rlimit { current: limit, maximum: limit })?;
-            }
+            let Some(limit) = limit else { continue };
+            // What is inherited may be stricter, and can't be raised.
+            let limit = getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
+            setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
         }
         Ok(())
     }
