@@ -106,6 +106,15 @@ mod tests {
     }
 
     #[test]
+    fn only_a_line_for_sh_is_shown_without_its_shell() {
+        let shown = |words: [&str; 3]| shown(&words.map(str::to_owned));
+
+        assert_eq!(shown(["sh", "-c", "make deps"]), "make deps");
+        assert_eq!(shown(["bash", "-c", "make deps"]), "bash -c make deps");
+        assert_eq!(shown(["sh", "-e", "deps.sh"]), "sh -e deps.sh");
+    }
+
+    #[test]
     fn a_run_says_what_its_trees_are_set_up_with() {
         let commands = [command(&["npm", "ci"], Some("package-lock.json")), command(&["sh", "-c", "make deps"], None)];
         let left_out = (0..7).map(|n| format!("{n}.env: too large")).collect();

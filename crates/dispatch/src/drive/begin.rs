@@ -354,6 +354,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_briefing_is_left_out_only_if_it_is_wanted_and_there_is_nothing_to_tell() {
+        let left_out = |briefing, retrospectives| {
+            left_out(OptionalSteps { briefing, ..OptionalSteps::default() }, retrospectives).is_some()
+        };
+
+        assert!(left_out(true, 0));
+        assert!(!left_out(true, 1) && !left_out(false, 0));
+    }
+
+    #[test]
     fn a_role_is_named_once_by_its_own_id_and_only_if_the_team_can_do_without_what_is_disabled() {
         let of = |id: &str, agent: Option<&str>| {
             let agent = agent.map(|name| AgentName::new(name).unwrap());

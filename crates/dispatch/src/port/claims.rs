@@ -65,3 +65,21 @@ impl PortClaims for SharedFile {
         sockets::is_free(port)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_one_daemons_until_it_is_released() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |owner| SharedFile::new(folder.path().join("ports"), 4, owner);
+        let (one, other) = (of(1), of(2));
+
+        assert!(one.claim(0).unwrap() && !other.claim(0).unwrap() && other.claim(1).unwrap());
+        assert!(other.is_of_other_daemon(0).unwrap() && !one.is_of_other_daemon(0).unwrap());
+        one.release(0).unwrap();
+
+        assert!(!other.is_of_other_daemon(0).unwrap() && other.claim(0).unwrap());
+    }
+}

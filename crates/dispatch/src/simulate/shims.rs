@@ -14,7 +14,7 @@ use super::connection;
 use super::repo::removed_by;
 use super::script::{Behaviour, behaviour, script};
 use super::shim::{Act, BAD, SimShim};
-use super::spec::MISSING;
+use super::spec::{MISSING, PROCESS};
 use super::stage::Stage;
 use crate::Error;
 use crate::event::frame_number;
@@ -201,8 +201,8 @@ impl Shims for SimShims {
         Ok(shim.state == Shim::Gone)
     }
 
-    fn process(&self, _folder: &Path) -> Option<(u32, u64)> {
-        None
+    fn process(&self, folder: &Path) -> Option<(u32, u64)> {
+        lock(&self.0.shims).get(folder).filter(|shim| shim.state == Shim::Alive).map(|_| PROCESS)
     }
 
     fn kill(&self, folder: &Path) -> bool {

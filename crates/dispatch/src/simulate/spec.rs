@@ -8,6 +8,9 @@ pub(super) const ANOTHERS: &str = "ann-2";
 /// Name of a program that is not installed.
 pub(super) const MISSING: &str = "no-such-program";
 
+/// Id and start time of the process of each shim.
+pub(super) const PROCESS: (u32, u64) = (77, 5);
+
 /// Cost of a worker, in millionths of a US dollar.
 pub(super) const COST: u64 = 3;
 

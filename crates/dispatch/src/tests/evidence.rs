@@ -49,6 +49,7 @@ fn syntax_lists_each_file_with_new_errors_once() {
     assert_eq!(detail["skipped_count"], 5, "one that is named and four that are not");
     let files = detail["files"].as_array().unwrap();
     assert_eq!((&files[0]["path"], &files[0]["language"]), (&json!("a.py"), &json!("python")));
+    assert_eq!(files[0]["ok"], false);
     assert_eq!((files.len(), files[0]["errors"].as_array().unwrap().len()), (2, 2));
     assert_eq!((&files[0]["errors"][0]["line"], &files[0]["errors"][0]["column"]), (&json!(3), &json!(5)));
 }

@@ -187,8 +187,7 @@ impl RunState {
     pub(super) fn after(&mut self, at: usize, moved: Moved, last: String) -> Consequences {
         match moved {
             Moved::On => self.reindex(at),
-            // A merge settles its own task.
-            Moved::Done if self.records[at].merges() => self.reindex(at),
+            // A task that is merged is settled by its merge.
             Moved::Done => return self.finish_task(at),
             Moved::Back { .. } => {
                 self.queue.remove_live(at);

@@ -176,3 +176,21 @@ fn expect_files(files: &[String]) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declared_file_is_a_path_in_the_repository_of_limited_length() {
+        let expect = |file: String| expect_files(&[file]).map_err(|failure| failure.what);
+
+        assert_eq!(expect("a".repeat(PATH)), Ok(()));
+        assert!(expect("a".repeat(PATH + 1)).unwrap_err().contains("is no path of a file"));
+        for wrong in ["", "/a", "a/", "a//b", "./a", "a/../b", "*.rs", "a\0"] {
+            assert!(expect(wrong.to_owned()).is_err(), "{wrong:?}");
+        }
+        let many = |count| expect_files(&vec!["a".to_owned(); count]).is_ok();
+        assert_eq!([0, MAX_FILES, MAX_FILES + 1].map(many), [false, true, false]);
+    }
+}

@@ -390,6 +390,19 @@ fn a_step_is_begun_once_by_whoever_began_it_and_no_other_step_in_its_place() {
             "work is open: begin that",
         );
         refused(led.report(Some(TASK), None).await, "seat.not-open", "it lacks work");
+        for (fence, name) in [(led.fence + 1, "lea"), (led.fence, "eve")] {
+            let report = ReportStepRequest {
+                state: StepState::Done,
+                note: "done".to_owned(),
+                answer: None,
+                task: None,
+                attempt: None,
+                run: Some(led.run.to_string()),
+                fence: Some(fence),
+            };
+            let reported = led.daemon.report_from_seat(report, architect::agent(name).unwrap(), None).await;
+            refused(reported.map_err(|error| error.to_failure()), "seat.not-yours", "");
+        }
 
         let first = led.begin(Some(TASK), Some("work"), StepExecutor::Worker).await.unwrap();
         let again = led.begin(Some(TASK), Some("work"), StepExecutor::Worker).await.unwrap();

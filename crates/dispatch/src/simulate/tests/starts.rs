@@ -296,3 +296,44 @@ fn a_repeated_start_keeps_its_answer_under_its_own_key() {
         assert_ne!(start("c").await.run, first.run, "another call starts another run");
     });
 }
+
+#[test]
+fn the_trace_of_a_request_stands_in_the_body_of_its_runs_first_event_and_none_is_made_up() {
+    with_daemon(async |daemon, request| {
+        for trace in [None, Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".to_owned())] {
+            let request = StartRunRequest { parent_trace: trace.clone(), ..request.clone() };
+            let run = start(daemon, request).await.unwrap().run.unwrap();
+
+            let all = daemon.world.store.events_of(&history::subject(&run), 0, 10_000).unwrap();
+            let configured = all.iter().find(|event| event.kind == "run_configured").unwrap();
+            assert_eq!(daemon.world.store.body(configured.lsn).unwrap(), trace);
+            daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_run_that_a_team_leads_is_started_once_for_a_key() {
+    with_daemon(async |daemon, request| {
+        let drive =
+            Drive { lead: None, request: Some("Add numbers".to_owned()), steps: OptionalSteps::default(), auto: true };
+        let request = StartRunRequest {
+            plan: String::new(),
+            source: String::new(),
+            budget: None,
+            worker_timeout_ms: Some(WorkerTimeout { soft: None, hard: Some(3_600_000) }),
+            drive: Some(drive),
+            ..request
+        };
+        let start = async |key: &str| {
+            let (key, caller) = (key.to_owned(), "ann".to_owned());
+            let call = Idempotency { key, caller, verb: "start_run", args: Digest::of(b"args") };
+            daemon.start_run(request.clone(), &people::ann().unwrap(), Some(call)).await.unwrap().run
+        };
+
+        let first = start("a").await;
+
+        assert_eq!(start("a").await, first);
+        assert_ne!(start("b").await, first);
+    });
+}

@@ -5,6 +5,7 @@ use switchboard_protocol::job::Coordination;
 use switchboard_protocol::message::{DeliveryState, Message};
 use switchboard_protocol::run::{RunEvent, TurnOutcome};
 
+use super::super::spec::PROCESS;
 use super::at_work::{LOOKS, with_worker};
 use super::*;
 use crate::worker_messages;
@@ -42,12 +43,15 @@ fn a_worker_is_known_by_its_id_and_its_token_until_it_has_ended() {
         let stranger = WorkerId::from_bits(7);
         assert!(!daemon.is_shim(&at.worker, "forged") && !daemon.is_shim(&stranger, &token));
         assert_eq!(known(daemon.worker(&stranger).unwrap()), None);
-        assert_eq!(daemon.worker_of_shim(1, 1).unwrap(), None, "no process has its shim's lock");
+        let (pid, start) = PROCESS;
+        assert_eq!(daemon.worker_of_shim(pid, start).unwrap(), Some(at.worker.clone()));
+        assert_eq!(daemon.worker_of_shim(pid, start + 1).unwrap(), None, "another process had the id before");
 
         daemon.stop_workers(Duration::from_secs(600)).await;
 
         assert_eq!(known(daemon.worker(&at.worker).unwrap()), None);
         assert_eq!(known(daemon.worker_of(&token).unwrap()), None);
+        assert_eq!(daemon.worker_of_shim(pid, start).unwrap(), None);
     });
 }
 
@@ -90,5 +94,23 @@ fn what_the_worker_of_a_standalone_run_is_told_waits_until_a_turn_has_shown_it()
         assert_eq!(shown, ["hurry", "slowly"].map(|text| (text.to_owned(), DeliveryState::Injected)));
         assert_eq!(all(1)[0].payload, "slowly", "the newest one");
         assert!(unseen().is_empty());
+    });
+}
+
+#[test]
+fn variables_that_a_run_gets_anew_are_kept_for_the_next_daemon() {
+    with_worker(Coordination::Managed, async |at| {
+        let kept = || {
+            let path = crate::plan::agents_file(&at.daemon.world.config, &at.run);
+            String::from_utf8(lock(&at.stage.files).get(&path).cloned().unwrap()).unwrap()
+        };
+        let agent = serde_json::from_str::<Value>(&kept()).unwrap()[0].clone();
+        assert!(!kept().contains("secret"));
+        let env = json!([{ "agent": agent["name"], "driver": agent["driver"], "env": [["KEY", "secret"]] }]);
+        let resume = serde_json::from_value(json!({ "run": at.run, "env": env })).unwrap();
+
+        at.daemon.resume_run(&resume, &people::ann().unwrap().name, None).await.unwrap();
+
+        assert!(kept().contains("secret"), "{}", kept());
     });
 }

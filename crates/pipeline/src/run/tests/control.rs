@@ -343,6 +343,24 @@ fn what_is_spent_of_a_budget_is_not_reported_again_when_it_is_set() {
 }
 
 #[test]
+fn shares_of_a_tasks_new_ceiling_are_reported_anew_and_what_is_spent_of_it_is_not() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let own = |ceiling| RunEvent::TaskBudgetSet { task: id("1.1"), ceiling: Some(ceiling) };
+    run.tell(own(1_000));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 800));
+    assert_eq!(run.last, alerts("1.1", 800, &[75, 80]));
+
+    run.tell(own(10_000));
+    run.tell(cost("1.1", &worker, 7_500));
+    assert_eq!(run.last, alerts("1.1", 7_500, &[75]));
+    run.tell(own(9_375));
+
+    run.tell(cost("1.1", &worker, 8_000));
+    assert_eq!(run.last, [], "80 % were spent when it was set");
+}
+
+#[test]
 fn a_task_at_its_ceiling_leaves_the_only_worker_to_the_others() {
     let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
     run.tell(of_tasks(1_000, AtCeiling::Pause));
