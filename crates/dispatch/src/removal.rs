@@ -179,6 +179,19 @@ mod tests {
     use super::*;
     use crate::tests::Repository;
 
+    /// Returns the removal of a task's tree and of its branch at this commit.
+    fn removal(tree: &Path, (branch, commit): (&str, &str), is_unmerged: bool) -> Removal {
+        Removal {
+            run: RunId::from_bits(1),
+            task: TaskId::new("1.1").ok(),
+            worktree: tree.display().to_string(),
+            branch: branch.to_owned(),
+            commit: commit.to_owned(),
+            bytes: 0,
+            is_unmerged,
+        }
+    }
+
     #[test]
     fn a_branch_that_has_moved_since_it_was_looked_at_stays_and_so_does_its_tree() {
         let repository = Repository::new();
@@ -188,15 +201,7 @@ mod tests {
         let base = repository.folder.path().canonicalize().unwrap().join("trees");
         let tree = base.join("1");
         git.worktree_add(&tree, "switchboard/task", &after, &[]).unwrap();
-        let removal = |commit: &Oid| Removal {
-            run: RunId::from_bits(1),
-            task: None,
-            worktree: tree.display().to_string(),
-            branch: "switchboard/task".to_owned(),
-            commit: commit.to_string(),
-            bytes: 0,
-            is_unmerged: false,
-        };
+        let removal = |commit: &Oid| removal(&tree, ("switchboard/task", commit.as_str()), false);
 
         let refused = removal(&looked_at).remove(git, &base);
 
@@ -244,15 +249,7 @@ mod tests {
         std::fs::write(tree.join("notes.log"), "small").unwrap();
         std::fs::create_dir(tree.join("built")).unwrap();
         std::fs::write(tree.join("built/large"), vec![1; 1 << 20]).unwrap();
-        let removal = Removal {
-            run: RunId::from_bits(1),
-            task: TaskId::new("1.1").ok(),
-            worktree: tree.display().to_string(),
-            branch: "switchboard-task/run/1.1".to_owned(),
-            commit: first.to_string(),
-            bytes: 0,
-            is_unmerged: true,
-        };
+        let removal = removal(&tree, ("switchboard-task/run/1.1", first.as_str()), true);
 
         removal.remove(git, &base).unwrap();
 
@@ -278,15 +275,7 @@ mod tests {
             repository.detach(&tree);
             git.delete_branch("switchboard-task/run/1.1", &first).unwrap();
             std::fs::write(tree.join("left.txt"), "not committed").unwrap();
-            let removal = Removal {
-                run: RunId::from_bits(1),
-                task: TaskId::new("1.1").ok(),
-                worktree: tree.display().to_string(),
-                branch: String::new(),
-                commit: String::new(),
-                bytes: 0,
-                is_unmerged,
-            };
+            let removal = removal(&tree, ("", ""), is_unmerged);
 
             removal.remove(git, &base).unwrap();
 
@@ -301,5 +290,27 @@ mod tests {
                 assert_eq!(git.branch(&format!("switchboard-task/{name}")).unwrap(), None, "it was for the capture");
             }
         }
+    }
+
+    #[test]
+    fn what_an_agent_committed_beside_its_branch_is_archived() {
+        let repository = Repository::new();
+        let first = repository.commit("first");
+        let git: &dyn Git = &repository.repo;
+        let base = repository.folder.path().canonicalize().unwrap().join("trees");
+        let tree = base.join("1.1");
+        git.worktree_add(&tree, "switchboard-task/run/1.1", &first, &[]).unwrap();
+        repository.detach(&tree);
+        std::fs::write(tree.join("beside.txt"), "committed").unwrap();
+        repository.commit_in(&tree, "beside");
+        let removal = removal(&tree, ("switchboard-task/run/1.1", first.as_str()), true);
+
+        removal.remove(git, &base).unwrap();
+
+        assert!(!removal.is_there(git).unwrap() && !tree.exists());
+        let [(_, kept)] = git.archived().unwrap().try_into().unwrap();
+        let files = git.changed_files(&first, &kept).unwrap();
+        let paths: Vec<_> = files.iter().map(|change| change.path.as_path()).collect();
+        assert_eq!(paths, [Path::new("beside.txt")]);
     }
 }

@@ -28,11 +28,13 @@ impl Repository {
 
     /// Makes an empty commit on the branch that is checked out.
     pub(crate) fn commit(&self, message: &str) -> Oid {
-        self.commit_in(self.folder.path(), message)
+        git(&self.env, self.folder.path(), &["commit", "-q", "--allow-empty", "-m", message]);
+        self.repo.head_commit().unwrap()
     }
 
-    /// Makes an empty commit in a work tree.
+    /// Commits all files of a work tree.
     pub(crate) fn commit_in(&self, tree: &Path, message: &str) -> Oid {
+        git(&self.env, tree, &["add", "--all"]);
         git(&self.env, tree, &["commit", "-q", "--allow-empty", "-m", message]);
         Oid::parse(git(&self.env, tree, &["rev-parse", "HEAD"]).trim()).unwrap()
     }

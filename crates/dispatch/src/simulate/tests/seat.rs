@@ -166,18 +166,21 @@ fn lead(run: &RunId, agent: Option<&str>, budget: Option<Budget>, lease_ms: Opti
     SeatAsk::Lead(LeadRunRequest { run: run.to_string(), agent, budget, lease_ms })
 }
 
-/// Starts a run for a request led by a team.
-pub(super) async fn start(daemon: &Dispatch, request: StartRunRequest) -> RunId {
-    let drive =
-        Drive { lead: None, request: Some("Add numbers".to_owned()), steps: OptionalSteps::default(), auto: true };
-    let request = StartRunRequest {
+/// Returns the request for a run that a team leads, with these optional steps.
+pub(super) fn led(request: StartRunRequest, steps: OptionalSteps) -> StartRunRequest {
+    StartRunRequest {
         plan: String::new(),
         source: String::new(),
         budget: None,
         worker_timeout_ms: Some(WorkerTimeout { soft: None, hard: Some(3_600_000) }),
-        drive: Some(drive),
+        drive: Some(Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: true }),
         ..request
-    };
+    }
+}
+
+/// Starts a run that a team leads.
+pub(super) async fn start(daemon: &Dispatch, request: StartRunRequest) -> RunId {
+    let request = led(request, OptionalSteps::default());
     daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap()
 }
 

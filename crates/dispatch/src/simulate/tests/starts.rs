@@ -12,6 +12,7 @@ use switchboard_protocol::run::{AtCeiling, Budget, MAX_WORKERS, RunEvent, SkipCo
 use switchboard_protocol::verb::run::{AgentChoice, Drive, RoleChoice, StartRunReply, StartRunRequest};
 use switchboard_store::{Guard, Idempotency};
 
+use super::seat::led;
 use super::*;
 
 async fn start(daemon: &Dispatch, request: StartRunRequest) -> Result<StartRunReply, Failure> {
@@ -315,16 +316,7 @@ fn the_trace_of_a_request_stands_in_the_body_of_its_runs_first_event_and_none_is
 #[test]
 fn a_run_that_a_team_leads_is_started_once_for_a_key() {
     with_daemon(async |daemon, request| {
-        let drive =
-            Drive { lead: None, request: Some("Add numbers".to_owned()), steps: OptionalSteps::default(), auto: true };
-        let request = StartRunRequest {
-            plan: String::new(),
-            source: String::new(),
-            budget: None,
-            worker_timeout_ms: Some(WorkerTimeout { soft: None, hard: Some(3_600_000) }),
-            drive: Some(drive),
-            ..request
-        };
+        let request = led(request, OptionalSteps::default());
         let start = async |key: &str| {
             let (key, caller) = (key.to_owned(), "ann".to_owned());
             let call = Idempotency { key, caller, verb: "start_run", args: Digest::of(b"args") };

@@ -4,11 +4,11 @@
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::role::RoleName;
-use switchboard_protocol::run::WorkerTimeout;
-use switchboard_protocol::verb::run::{Drive, RoleChoice};
+use switchboard_protocol::verb::run::RoleChoice;
 
 use super::super::{modes, trace};
 use super::recorded::Names;
+use super::seat::led;
 use super::*;
 
 /// Fields of a worker that differ between the roles of a run that a team leads.
@@ -84,15 +84,7 @@ fn each_role_of_a_run_that_a_team_leads_is_asked_as_recorded() {
     ];
     with_stage(SimSpec { people: 1000, phases: 1, ..SimSpec::kind() }, async |stage, daemon, request| {
         let steps = OptionalSteps { specify: true, hallucination: true, ..OptionalSteps::default() };
-        let request = StartRunRequest {
-            plan: String::new(),
-            source: String::new(),
-            drive: Some(Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: true }),
-            roles: roles.clone(),
-            worker_timeout_ms: Some(WorkerTimeout { soft: None, hard: Some(3_600_000) }),
-            merge: false,
-            ..request
-        };
+        let request = StartRunRequest { roles: roles.clone(), merge: false, ..led(request, steps) };
         let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
         let mut live = daemon.live_runs();
         while !people::look_away(stage, &mut live).await {
