@@ -5,7 +5,7 @@
 //! exceed the ceiling. A run can therefore exceed it only by what turns cost beyond their reservations; at the ceiling,
 //! turns are cancelled.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::{
@@ -26,12 +26,10 @@ pub(super) struct Account {
     spent: u64,
     /// Highest share, in percent, that an alert has reported.
     alerted: u8,
-    /// Active workers.
-    live: BTreeSet<WorkerId>,
+    /// Active workers, each with its cost at the beginning of its current turn.
+    live: BTreeMap<WorkerId, u64>,
     /// Total cost of each worker, as reported or estimated.
     costs: BTreeMap<WorkerId, u64>,
-    /// Cost of each worker at the beginning of its current turn, unless that is its first.
-    begun: BTreeMap<WorkerId, u64>,
     /// Costs of completed turns, as far as reported, in ascending order.
     turns: Vec<u64>,
     /// Costs of the most recently completed tasks, the newest last.
@@ -83,7 +81,7 @@ impl Account {
     pub(super) fn has_room(&self, workers: usize) -> bool {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return true };
         let reserve = self.reservation();
-        let left: u64 = self.live.iter().map(|worker| self.left_of(worker)).sum();
+        let left: u64 = self.live.keys().map(|worker| self.left_of(worker)).sum();
         let more = reserve.saturating_mul(u64::try_from(workers).unwrap_or(u64::MAX));
         let taken = self.spent.saturating_add(left).saturating_add(more);
         // With a reservation of zero, the check is whether the ceiling itself is reached.
@@ -92,34 +90,29 @@ impl Account {
 
     /// Returns the rest of an active worker's reservation.
     pub(super) fn left_of(&self, worker: &WorkerId) -> u64 {
-        self.reservation().saturating_sub(self.cost_of_turn(worker).unwrap_or(0))
-    }
-
-    /// Returns the cost of a worker's current turn, as far as known.
-    fn cost_of_turn(&self, worker: &WorkerId) -> Option<u64> {
-        let before = self.begun.get(worker).copied().unwrap_or(0);
-        self.cost(worker).map(|cost| cost.saturating_sub(before))
+        let begun_at = self.live.get(worker).copied().unwrap_or(0);
+        self.reservation().saturating_sub(self.cost(worker).map_or(0, |cost| cost.saturating_sub(begun_at)))
     }
 
     /// Returns true if an active worker may begin another turn: the rest of its last reservation is free.
     pub(super) fn has_room_for_turn(&self, worker: &WorkerId) -> bool {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return true };
-        let others = self.live.iter().filter(|other| *other != worker).map(|other| self.left_of(other));
+        let others = self.live.keys().filter(|other| *other != worker).map(|other| self.left_of(other));
         let taken = others.fold(self.spent.saturating_add(self.reservation()), u64::saturating_add);
         taken <= budget.ceiling && self.spent < budget.ceiling
     }
 
     /// Begins another turn of an active worker.
     pub(super) fn begin_turn(&mut self, worker: &WorkerId) {
-        if !self.live.contains(worker) {
-            return;
-        }
-        self.turn_ended(worker);
-        self.begun.insert(worker.clone(), self.cost(worker).unwrap_or(0));
+        let cost = self.cost(worker).unwrap_or(0);
+        let Some(begun_at) = self.live.get_mut(worker) else { return };
+        let begun_at = std::mem::replace(begun_at, cost);
+        self.turn_ended(worker, begun_at);
     }
 
-    fn turn_ended(&mut self, worker: &WorkerId) {
-        let Some(cost) = self.cost_of_turn(worker) else { return };
+    /// Counts the cost of a worker's turn that began at this total, if the worker reports its cost.
+    fn turn_ended(&mut self, worker: &WorkerId, begun_at: u64) {
+        let Some(cost) = self.cost(worker).map(|cost| cost.saturating_sub(begun_at)) else { return };
         let place = self.turns.partition_point(|known| *known <= cost);
         self.turns.insert(place, cost);
     }
@@ -136,7 +129,7 @@ impl Account {
     }
 
     pub(super) fn begin(&mut self, worker: &WorkerId) {
-        self.live.insert(worker.clone());
+        self.live.entry(worker.clone()).or_insert(0);
     }
 
     /// Sets a worker's total cost; returns the shares of the ceiling, in percent, that are newly spent. A total that is
@@ -152,12 +145,9 @@ impl Account {
 
     /// Ends a worker; returns its estimated cost if it reported none and there is a ceiling.
     pub(super) fn end(&mut self, worker: &WorkerId) -> Option<u64> {
-        if !self.live.remove(worker) {
-            return None;
-        }
+        let begun_at = self.live.remove(worker)?;
         let is_limited = self.budget.is_some() || self.plan.is_some() || self.day || self.units;
-        self.turn_ended(worker);
-        self.begun.remove(worker);
+        self.turn_ended(worker, begun_at);
         match self.cost(worker) {
             Some(_) => None,
             None => Some(self.reservation()).filter(|estimate| is_limited && *estimate > 0),

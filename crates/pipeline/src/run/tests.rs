@@ -2,6 +2,7 @@ mod compiled;
 mod confirming;
 mod control;
 mod denied;
+mod held;
 mod led;
 mod not_started;
 mod random_plans;
