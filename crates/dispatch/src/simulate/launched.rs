@@ -56,6 +56,8 @@ pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
         (spec.mail.iter().all(|id| spec.prompt.contains(id.as_str())), "the mail in the prompt"),
         (bridge.is_some() == is_acp && is_bridge, "the server of its tools"),
         (spec.wrap_up.is_some() == is_acp, "when it is told to finish"),
+        // Nobody's program prints anything while a leader works by hand.
+        (!spec.by_hand || spec.limits.idle_ms == spec.limits.wall_ms, "the silence that is allowed to it"),
         (spec.cwd.starts_with("/worktrees/") && spec.cwd.contains(spec.run.as_str()), "its work tree"),
         (spec.folder.contains(spec.worker.as_str()), "its folder"),
         (spec.sandbox.is_none() && spec.model.is_none() && !spec.model_given, "its sandbox and model"),
