@@ -279,33 +279,46 @@ impl Engine {
 
     fn start_effects(&mut self) {
         let now = self.world.store.now();
-        let effects = self.recorded.state().decide_beside(now, &|key| self.under_way.contains(key));
+        let state = self.recorded.shared();
+        let effects = state.decide_beside(now, &|key| self.under_way.contains(key));
+        let starts = state.starts();
         self.end_waits(&effects);
-        self.keep_places(&effects);
+        self.keep_places(&starts);
         for effect in effects {
             let key = effect.key();
-            if self.under_way.contains(&key) || self.is_excluded(&effect, &key) || !self.has_place(&effect, now) {
-                continue;
+            if self.may_begin(&key) {
+                self.begin(key, effect);
             }
-            self.under_way.insert(key.clone());
-            let is_wait = matches!(effect, Effect::AwaitLease { .. } | Effect::AwaitAnswer { .. });
-            let task = self.start_effect(effect, None);
-            if is_wait {
-                self.waits.insert(key, AbortOnDropHandle::new(task));
+        }
+        for start in &starts {
+            let key = start.key();
+            if self.may_begin(&key) && self.has_place(start, now) {
+                self.begin(key, start.effect());
             }
         }
     }
 
-    /// Returns true if an effect under way excludes this one. Only one merge runs at a time: between its start and its
-    /// record, another task may come first in order. A tree that is rebased is the rebase's alone, also if its worker
-    /// is lost meanwhile.
-    fn is_excluded(&self, effect: &Effect, key: &EffectKey) -> bool {
-        if key.is_merge() {
-            return self.under_way.iter().any(EffectKey::is_merge);
+    /// Returns true if the effect is not under way, and no effect under way excludes it. Only one merge runs at a time:
+    /// between its start and its record, another task may come first in order. A tree that is rebased is the rebase's
+    /// alone, also if its worker is lost meanwhile.
+    fn may_begin(&self, key: &EffectKey) -> bool {
+        if self.under_way.contains(key) {
+            return false;
         }
-        let wants_tree = matches!(effect, Effect::StartWorker { .. } | Effect::Capture { .. });
-        let rebased = || self.under_way.iter().filter_map(EffectKey::rebased);
-        wants_tree && effect.attempt().is_some_and(|(task, _)| rebased().any(|busy| *busy == task))
+        if key.is_merge() {
+            return !self.under_way.iter().any(EffectKey::is_merge);
+        }
+        let is_rebased = |task: &TaskId| self.under_way.iter().any(|busy| busy.rebased() == Some(task));
+        !key.tree_of().is_some_and(is_rebased)
+    }
+
+    fn begin(&mut self, key: EffectKey, effect: Effect) {
+        self.under_way.insert(key.clone());
+        let is_wait = matches!(effect, Effect::AwaitLease { .. } | Effect::AwaitAnswer { .. });
+        let task = self.start_effect(effect, None);
+        if is_wait {
+            self.waits.insert(key, AbortOnDropHandle::new(task));
+        }
     }
 
     /// Ends the waits that are no longer among the effects to carry out, for example for a lease of a task that was

@@ -23,7 +23,7 @@ mod choosing;
 mod confirming;
 mod consequences;
 mod control;
-mod decide;
+pub mod decide;
 mod denied;
 mod ended;
 mod expect;

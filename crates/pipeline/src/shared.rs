@@ -182,7 +182,10 @@ impl Shared {
         let waits = self.wait_for(run, wanted, now);
         let Some(share) = self.runs.get_mut(run) else { return Ok(()) };
         if let Some(wait) = waits {
-            share.waits.insert(wanted.task.clone(), wait);
+            match share.waits.get_mut(wanted.task) {
+                Some(known) => *known = wait,
+                None => drop(share.waits.insert(wanted.task.clone(), wait)),
+            }
             return Err(wait);
         }
         share.waits.remove(wanted.task);

@@ -16,10 +16,10 @@ pub(super) struct Login {
     pub(super) is_scripted: bool,
 }
 
-/// Logins of workers that have started or wait to start. The plan determines a login, so it is computed once, however
-/// long a start waits for a place.
+/// Logins of workers that have started or wait to start, each of the step that its task came to last. The plan determines
+/// a login, so it is computed once, however long a start waits for a place.
 #[derive(Default)]
-pub(super) struct Logins(HashMap<(TaskId, StepId), Arc<Login>>);
+pub(super) struct Logins(HashMap<TaskId, (StepId, Arc<Login>)>);
 
 // === impl Logins ===
 
@@ -30,14 +30,13 @@ impl Logins {
         task: &TaskId,
         (step, work): (&StepId, &StepWork),
     ) -> Result<Arc<Login>, Error> {
-        let key = (task.clone(), step.clone());
-        if let Some(login) = self.0.get(&key) {
+        if let Some((_, login)) = self.0.get(task).filter(|(known, _)| known == step) {
             return Ok(Arc::clone(login));
         }
         let (_, settings) = plan.settings(task)?;
         let choice = plan.choice_of(task, &settings, work)?;
         let login = Arc::new(Login { account: shared::account(&choice), is_scripted: choice.scripted });
-        self.0.insert(key, Arc::clone(&login));
+        self.0.insert(task.clone(), (step.clone(), Arc::clone(&login)));
         Ok(login)
     }
 }

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use switchboard_pipeline::run::decide::Start;
 use switchboard_pipeline::shared::{Alert, Standing, WorkerRequest};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{AtCeiling, BudgetScope, Effect, EffectKey, PauseCause, RunEvent};
+use switchboard_protocol::run::{AtCeiling, BudgetScope, EffectKey, PauseCause, RunEvent};
 use switchboard_protocol::time::Millis;
 
 use super::Engine;
@@ -73,7 +74,7 @@ impl Engine {
             _ if state.is_stopping() || state.unsettled_count() == 0 => {}
             Standing::Reached(_, AtCeiling::Halt) => steps.push(RunEvent::RunStopRequested),
             Standing::Reached(of, AtCeiling::Pause) if state.pause().is_none() => steps.extend(paused(of)),
-            Standing::NoRoom(of) if state.pause().is_none() && self.wants_workers(now) => steps.extend(paused(of)),
+            Standing::NoRoom(of) if state.pause().is_none() && self.wants_workers() => steps.extend(paused(of)),
             Standing::Free if is_shared => steps.push(RunEvent::RunResumed),
             Standing::Reached(_, AtCeiling::Pause | AtCeiling::Warn) | Standing::NoRoom(_) | Standing::Free => {}
         }
@@ -81,29 +82,25 @@ impl Engine {
     }
 
     /// Returns true if workers are to start and none is at work.
-    fn wants_workers(&self, now: Millis) -> bool {
+    fn wants_workers(&self) -> bool {
         let state = self.recorded.state();
-        let is_start = |effect: &Effect| matches!(effect, Effect::StartWorker { .. });
         let is_starting = self.under_way.iter().any(|key| key.started().is_some());
-        !is_starting && state.reserved().next().is_none() && state.decide(now).iter().any(is_start)
+        !is_starting && state.reserved().next().is_none() && !state.starts().is_empty()
     }
 
-    /// Reserves a place for a worker that is to start; returns true if there is one. Other effects need none.
-    pub(super) fn has_place(&mut self, effect: &Effect, now: Millis) -> bool {
-        let Effect::StartWorker { task, step, work, .. } = effect else { return true };
+    /// Reserves a place for a worker that is to start; returns true if there is one.
+    pub(super) fn has_place(&mut self, start: &Start<'_>, now: Millis) -> bool {
+        let (task, of) = (start.task(), (start.step(), start.work()));
         // A start without an agent blocks its task.
-        let Ok(login) = self.logins.of(&self.plan, task, (step, work)) else { return true };
+        let Ok(login) = self.logins.of(&self.plan, task, of) else { return true };
         let reserve = self.recorded.state().reservation();
         let wanted = WorkerRequest { task, account: &login.account, is_scripted: login.is_scripted, reserve };
         self.world.shared.state().start(&self.plan.run, wanted, now).is_ok()
     }
 
     /// Forgets the places that were requested for starts no longer planned.
-    pub(super) fn keep_places(&self, effects: &[Effect]) {
-        let starts = effects
-            .iter()
-            .filter_map(|effect| if let Effect::StartWorker { task, .. } = effect { Some(task) } else { None });
-        let starts: BTreeSet<_> = starts.collect();
+    pub(super) fn keep_places(&self, starts: &[Start<'_>]) {
+        let starts: BTreeSet<_> = starts.iter().map(Start::task).collect();
         self.world.shared.state().keep_waits(&self.plan.run, |task| starts.contains(task));
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_protocol::run::way::{CommandStep, Step, StepAction};
-use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, EffectKey, PauseCause, RunOutcome, StopCause};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{CommandStep, Step, StepAction, StepId};
+use switchboard_protocol::run::{
+    AtCeiling, CheckAsked, Effect, EffectKey, PauseCause, RunOutcome, StepWork, StopCause,
+};
 use switchboard_protocol::time::Millis;
 
 use super::RunState;
@@ -11,16 +14,32 @@ use super::confirming::Question;
 use super::record::{OpenFor, Record, Waiting};
 use crate::paths::ClaimIndex;
 
+/// A worker that may start.
+#[derive(Debug)]
+pub struct Start<'a> {
+    state: &'a RunState,
+    at: usize,
+    task: &'a TaskId,
+    /// Position of the step in the task's way.
+    step: usize,
+    work: StepWork,
+}
+
+// === impl RunState ===
+
 impl RunState {
     /// Returns all effects to carry out now, in a fixed order: those that end something (stops, captures, gates, one
     /// turn at the run's branch) come before those that start something. Repeats an effect until the event that answers
     /// it is folded; see [`Effect::key`].
     #[must_use]
     pub fn decide(&self, now: Millis) -> Vec<Effect> {
-        self.decide_beside(now, &|_| false)
+        let mut effects = self.decide_beside(now, &|_| false);
+        effects.extend(self.starts().iter().map(Start::effect));
+        effects
     }
 
-    /// As [`decide`](Self::decide), without the gates that are under way: their effects are the largest.
+    /// As [`decide`](Self::decide), without the largest effects and those that are decided most often: gates that are
+    /// under way, and the starts of workers, which [`starts`](Self::starts) returns.
     #[must_use]
     pub fn decide_beside(&self, now: Millis, is_under_way: &dyn Fn(&EffectKey) -> bool) -> Vec<Effect> {
         if !self.is_open() || self.finished.is_some() {
@@ -32,14 +51,10 @@ impl RunState {
         effects.extend(late.iter().filter_map(|at| stop(&self.records[*at], StopCause::TimedOut)));
         effects.extend(self.interrupted(&late));
         match self.pause {
-            None => {
-                effects.extend(self.next_turn());
-                effects.extend(self.next_starts());
-            }
             Some(PauseCause::Requested) => effects.retain(ends),
             Some(PauseCause::Disk) => effects.retain(needs_no_room),
             // Gates and merges cost nothing.
-            Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => effects.extend(self.next_turn()),
+            None | Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => effects.extend(self.next_turn()),
         }
         if self.unsettled == 0 {
             effects.push(Effect::Finish { outcome: self.verdict() });
@@ -83,9 +98,16 @@ impl RunState {
         over.filter_map(|at| stop(&self.records[at], StopCause::Budget))
     }
 
-    pub(super) fn next_starts(&self) -> Vec<Effect> {
+    /// Returns the workers that may start now, best first. A worker may have to wait for a place that the run shares
+    /// with others, through any number of decisions: the effect of a start is made when it is asked for.
+    #[must_use]
+    pub fn starts(&self) -> Vec<Start<'_>> {
+        if self.is_open() && self.finished.is_none() { self.next_starts() } else { Vec::new() }
+    }
+
+    pub(super) fn next_starts(&self) -> Vec<Start<'_>> {
         let Some(header) = &self.header else { return Vec::new() };
-        if self.stopping {
+        if self.stopping || self.pause.is_some() {
             return Vec::new();
         }
         let free = (header.max_workers as usize).saturating_sub(self.queue.live_count());
@@ -124,26 +146,10 @@ impl RunState {
         open.peek().is_some() && open.all(Record::waits_for_others)
     }
 
-    fn start(&self, at: usize) -> Option<Effect> {
+    fn start(&self, at: usize) -> Option<Start<'_>> {
         let record = &self.records[at];
         let OpenFor::Worker { step } = record.open_for() else { return None };
-        Some(Effect::StartWorker {
-            task: record.task()?.clone(),
-            step: record.unit.way().steps()[step].id.clone(),
-            work: record.step_work(step)?,
-            attempt: record.attempt(),
-            starts: u32::try_from(record.workers.len()).unwrap_or(u32::MAX),
-            transients: record.transients,
-            tried: record.tried(step),
-            from: record.change_under_review(step).unwrap_or_else(|| self.start_from(record)),
-            again: record.again.clone().filter(|_| record.answers_in(step)),
-            resume: record.resume,
-            refusals: record.refusals.clone(),
-            note: record.note.clone(),
-            answers: self.answers(at),
-            by: record.hands_of(step).filter(|_| self.is_led).cloned(),
-            declared: record.declared.clone(),
-        })
+        Some(Start { state: self, at, task: record.task()?, step, work: record.step_work(step)? })
     }
 
     /// Returns why a task that is being stopped is stopped.
@@ -227,6 +233,66 @@ impl RunState {
         } else {
             RunOutcome::Succeeded
         }
+    }
+}
+
+// === impl Start ===
+
+impl Start<'_> {
+    /// Returns the task of the worker.
+    #[must_use]
+    pub const fn task(&self) -> &TaskId {
+        self.task
+    }
+
+    /// Returns the id of the worker's step.
+    #[must_use]
+    pub fn step(&self) -> &StepId {
+        &self.record().unit.way().steps()[self.step].id
+    }
+
+    /// Returns the work of the step.
+    #[must_use]
+    pub const fn work(&self) -> &StepWork {
+        &self.work
+    }
+
+    /// Returns the key of [`effect`](Self::effect).
+    #[must_use]
+    pub fn key(&self) -> EffectKey {
+        EffectKey::of_start(self.task, self.starts())
+    }
+
+    /// Makes the effect that starts the worker ([`Effect::StartWorker`]).
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        let (record, step) = (self.record(), self.step);
+        Effect::StartWorker {
+            task: self.task.clone(),
+            step: self.step().clone(),
+            work: self.work.clone(),
+            attempt: record.attempt(),
+            starts: self.starts(),
+            transients: record.transients,
+            tried: record.tried(step),
+            from: record.change_under_review(step).unwrap_or_else(|| self.state.start_from(record)),
+            again: record.again.clone().filter(|_| record.answers_in(step)),
+            resume: record.resume,
+            refusals: record.refusals.clone(),
+            note: record.note.clone(),
+            answers: self.state.answers(self.at),
+            by: record.hands_of(step).filter(|_| self.state.is_led).cloned(),
+            declared: record.declared.clone(),
+        }
+    }
+
+    /// Returns the number of the task's workers so far.
+    fn starts(&self) -> u32 {
+        u32::try_from(self.record().workers.len()).unwrap_or(u32::MAX)
+    }
+
+    fn record(&self) -> &Record {
+        &self.state.records[self.at]
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{Effect, PauseCause, SkipCode, Skipped, TaskView};
+use switchboard_protocol::run::{PauseCause, SkipCode, Skipped, TaskView};
 use switchboard_protocol::text::listed;
 
 use super::RunState;
@@ -35,9 +35,7 @@ impl RunState {
 
     /// Returns the tasks whose workers are about to start.
     fn starting(&self) -> BTreeSet<TaskId> {
-        let starts = if self.pause.is_none() { self.next_starts() } else { Vec::new() };
-        let task = |effect| if let Effect::StartWorker { task, .. } = effect { Some(task) } else { None };
-        starts.into_iter().filter_map(task).collect()
+        self.next_starts().iter().map(|start| start.task().clone()).collect()
     }
 
     /// Returns true if a task, or a subtask of it, has had a worker.

@@ -198,7 +198,7 @@ fn tasks_start_in_natural_order_as_workers_get_free() {
 }
 
 #[test]
-fn only_gates_are_left_out_while_they_are_under_way() {
+fn gates_are_left_out_while_they_are_under_way_and_starts_are_returned_separately() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
     run.capture("1.1");
     run.capture("1.2");
@@ -206,8 +206,12 @@ fn only_gates_are_left_out_while_they_are_under_way() {
     let beside = |is_under_way: &dyn Fn(&EffectKey) -> bool| keys(run.state.decide_beside(Millis(0), is_under_way));
     let [one, two, start] = &keys(run.effects())[..] else { panic!("{:?}", run.effects()) };
 
-    assert_eq!(beside(&|key| key == one), [two.clone(), start.clone()]);
-    assert_eq!(beside(&|_| true), std::slice::from_ref(start));
+    assert_eq!(beside(&|_| false), [one.clone(), two.clone()]);
+    assert_eq!(beside(&|key| key == one), std::slice::from_ref(two));
+    assert_eq!(beside(&|_| true), []);
+    let starts: Vec<_> =
+        run.state.starts().iter().map(|it| (it.key(), it.task().to_string(), it.step().clone())).collect();
+    assert_eq!(starts, [(start.clone(), "1.3".to_owned(), StepId::work())]);
 }
 
 #[test]

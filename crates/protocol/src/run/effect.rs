@@ -318,6 +318,12 @@ impl EffectKey {
         Self { kind: Kind::RunChecks, task: Some(task.clone()), attempt, of: None }
     }
 
+    /// Returns the key of the start of a task's worker after this many starts ([`Effect::StartWorker`]).
+    #[must_use]
+    pub fn of_start(task: &TaskId, starts: u32) -> Self {
+        Self { kind: Kind::StartWorker, task: Some(task.clone()), attempt: starts, of: None }
+    }
+
     /// Returns the task if the effect starts its worker ([`Effect::StartWorker`]).
     #[must_use]
     pub fn started(&self) -> Option<&TaskId> {
@@ -328,6 +334,12 @@ impl EffectKey {
     #[must_use]
     pub fn rebased(&self) -> Option<&TaskId> {
         self.task.as_ref().filter(|_| self.kind == Kind::RebaseTree)
+    }
+
+    /// Returns the task if the effect needs the task's tree for itself ([`Effect::StartWorker`], [`Effect::Capture`]).
+    #[must_use]
+    pub fn tree_of(&self) -> Option<&TaskId> {
+        self.task.as_ref().filter(|_| matches!(self.kind, Kind::StartWorker | Kind::Capture))
     }
 
     /// Returns true if no other merge may be under way beside the effect: a merge, or a command that runs on the branch.
@@ -371,7 +383,7 @@ impl Effect {
             of: of.map(str::to_owned),
         };
         match self {
-            Self::StartWorker { task, starts, .. } => key(Kind::StartWorker, Some(task), *starts, None),
+            Self::StartWorker { task, starts, .. } => EffectKey::of_start(task, *starts),
             Self::Capture { task, attempt, worker, carried: _, may_keep: _ } => {
                 key(Kind::Capture, Some(task), *attempt, Some(worker.as_str()))
             }
