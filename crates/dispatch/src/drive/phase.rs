@@ -202,23 +202,28 @@ impl Driver {
             plan.tasks().filter(|task| task.phase == phase).map(|task| task.id.clone()).collect();
         let ran = self.ran().await?;
         let views: Vec<_> = ran.iter().map(|ran| &ran.view).filter(|view| of_phase.contains(&view.task)).collect();
-        let refused = |is_it: &dyn Fn(&RefusalCause) -> bool| {
-            views.iter().flat_map(|view| &view.refusals).filter(|refusal| is_it(&refusal.cause)).count()
-        };
-        let by_step = |names: &'static [&'static str]| {
-            refused(&move |cause| matches!(cause, RefusalCause::Step { step } if names.contains(&step.as_str())))
-        };
-        let tests = by_step(&["tests", "adversarial_tests"])
-            + refused(&|cause| matches!(cause, RefusalCause::Gate { gate } if gate == "test_runner"));
-        let revisions: u32 = views.iter().map(|view| view.attempt.saturating_sub(1)).sum();
-        Ok(format!(
-            "phase_number {phase}, task_count {}, coder_revisions {revisions}, reviewer_rejections {}, test_failures {tests}, security_findings {}, integration_issues {}",
-            views.len(),
-            by_step(&["review"]),
-            by_step(&["security_review"]),
-            refused(&|cause| matches!(cause, RefusalCause::MergeConflict)),
-        ))
+        Ok(counts(phase, &views))
     }
+}
+
+/// Formats the counts of the tasks of a phase.
+fn counts(phase: u64, views: &[&TaskView]) -> String {
+    let refused = |is_it: &dyn Fn(&RefusalCause) -> bool| {
+        views.iter().flat_map(|view| &view.refusals).filter(|refusal| is_it(&refusal.cause)).count()
+    };
+    let by_step = |names: &'static [&'static str]| {
+        refused(&move |cause| matches!(cause, RefusalCause::Step { step } if names.contains(&step.as_str())))
+    };
+    let tests = by_step(&["tests", "adversarial_tests"])
+        + refused(&|cause| matches!(cause, RefusalCause::Gate { gate } if gate == "test_runner"));
+    let revisions: u32 = views.iter().map(|view| view.attempt.saturating_sub(1)).sum();
+    format!(
+        "phase_number {phase}, task_count {}, coder_revisions {revisions}, reviewer_rejections {}, test_failures {tests}, security_findings {}, integration_issues {}",
+        views.len(),
+        by_step(&["review"]),
+        by_step(&["security_review"]),
+        refused(&|cause| matches!(cause, RefusalCause::MergeConflict)),
+    )
 }
 
 /// Returns true if the task has no attempts left: the change of the last one was refused.
@@ -264,7 +269,29 @@ pub(super) fn format_failure(failure: &Failure) -> String {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_protocol::run::TaskState;
+    use switchboard_protocol::run::way::StepId;
+
     use super::*;
+    use crate::tests::view;
+
+    #[test]
+    fn the_counts_of_a_phase_are_of_attempts_and_of_refusals_by_cause() {
+        let step = |step: &str| RefusalCause::Step { step: StepId::new(step).unwrap() };
+        let gate = |gate: &str| RefusalCause::Gate { gate: gate.to_owned() };
+        let task = |id: &str, attempt: u32, causes: Vec<RefusalCause>| {
+            let refused = |cause| Refusal { attempt: 1, cause, reasons: Vec::new() };
+            TaskView { attempt, refusals: causes.into_iter().map(refused).collect(), ..view(id, TaskState::Ready) }
+        };
+        let of_first = vec![step("review"), step("review"), step("tests"), gate("test_runner"), gate("lint")];
+        let of_second = vec![step("adversarial_tests"), step("security_review"), RefusalCause::MergeConflict];
+        let (first, second, third) = (task("2.1", 4, of_first), task("2.2", 3, of_second), task("2.3", 0, Vec::new()));
+
+        assert_eq!(
+            counts(2, &[&first, &second, &third]),
+            "phase_number 2, task_count 3, coder_revisions 5, reviewer_rejections 2, test_failures 3, security_findings 1, integration_issues 1"
+        );
+    }
 
     #[test]
     fn a_failure_is_told_without_repetition() {

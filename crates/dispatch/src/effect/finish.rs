@@ -15,9 +15,7 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     }
     ctx.world.crash("run-finished");
     tidy(ctx).await;
-    if outcome == RunOutcome::Succeeded {
-        confirm_merge::resolve(&ctx.world, &ctx.plan.run).await;
-    }
+    confirm_merge::resolve(&ctx.world, &ctx.plan.run).await;
     Outcome::default()
 }
 

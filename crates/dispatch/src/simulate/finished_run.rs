@@ -10,7 +10,7 @@ use switchboard_pipeline::run::RunState;
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{TaskState, TaskView};
+use switchboard_protocol::run::{RunEvent, TaskState, TaskView};
 use switchboard_protocol::verb::check::{CheckGateStatusRequest, GateStatus};
 use switchboard_protocol::verb::run::{
     CleanRunsReply, CleanRunsRequest, GetRunRequest, LeftOver, MergeRunReply, MergeRunRequest, ShowTaskRequest,
@@ -279,7 +279,26 @@ impl After<'_> {
         }
         expect(self.left() == (BTreeSet::new(), BTreeSet::new()), || format!("left: {:?}", self.left()))?;
         let nothing = self.clean_once(false, false).await?;
-        expect(nothing.left.is_empty(), || format!("nothing is left, listed: {nothing:?}"))
+        expect(nothing.left.is_empty(), || format!("nothing is left, listed: {nothing:?}"))?;
+        self.expect_removals_recorded(!listed.left.is_empty())
+    }
+
+    /// Checks that the log has the outcome of each removal that it has the intent of, and of some if there were any.
+    fn expect_removals_recorded(&self, were_any: bool) -> Result<(), String> {
+        let (mut open, mut done) = (BTreeSet::new(), 0);
+        let read = history::events(&self.daemon.world.store, self.run, 0, |event| {
+            match event.fact() {
+                Some(RunEvent::RunCleanIntended { task, .. }) => drop(open.insert(task)),
+                Some(RunEvent::RunCleaned { task, .. }) => done += usize::from(open.remove(&task)),
+                Some(RunEvent::RunCleanAbandoned { task, .. }) => drop(open.remove(&task)),
+                _ => {}
+            }
+            true
+        });
+        read.map_err(|error| error.to_string())?;
+        expect(open.is_empty() && (done > 0 || !were_any), || {
+            format!("{done} removals are recorded, those of {open:?} are not")
+        })
     }
 
     /// Returns the branches that hold unmerged work, with their tips.

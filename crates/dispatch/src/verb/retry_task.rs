@@ -86,7 +86,8 @@ impl Dispatch {
             if let Some(RunEvent::LoopTurned { unit: of, .. }) = event.fact() {
                 unit = Some(of);
             }
-            true
+            // All turns of a run are of one unit.
+            unit.is_none()
         })?;
         let no_loop = || Failure::new("request.bad-args", format!("no loop has started {run}")).at("turn");
         let AutoTurn { number, kind, why } = turn.clone();

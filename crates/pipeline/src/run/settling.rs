@@ -129,7 +129,6 @@ impl RunState {
         let unmet = record.depends.iter().filter(is_open).count();
         self.records[at].unmet = unmet;
         if unmet > 0 {
-            self.reindex(at);
             return Vec::new();
         }
         if let Some(root) = self.missing(at) {

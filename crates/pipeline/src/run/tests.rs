@@ -420,6 +420,11 @@ fn models_fail_in_a_row_up_to_a_bound() {
 
     let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("{:?}", run.view("1.1")) };
     assert!(failed == MAX_RATE_WAITS + 1 && reason.contains("models failed 6 times in a row"), "{failed}: {reason}");
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
+    for _ in 0..MAX_RATE_WAITS {
+        run.end_turn("1.1", TurnOutcome::ModelFailed);
+        assert_eq!(run.starting(), ["1.1"], "a retry starts the count again");
+    }
 }
 
 #[test]

@@ -290,6 +290,26 @@ fn a_debate_goes_on_without_who_is_absent_and_ends_without_a_quorum() {
 }
 
 #[test]
+fn a_debate_waits_for_a_participant_that_a_person_asks_again_before_its_round_is_complete() {
+    let participants = json!([{ "agent": "a" }, { "agent": "b" }, { "agent": "c" }]);
+    let debate = json!({ "participants": participants, "rounds": 2, "quorum": 2 });
+    let second = ["1.1.r2.p1", "1.1.r2.p2", "1.1.r2.p3"];
+    let retry = || RunEvent::TaskRetryRequested { task: id("1.1.r1.p3"), note: String::new() };
+    let mut run = run_of(&json!({ "debate": debate, "result": "report" }));
+    run.end_turn("1.1.r1.p1", TurnOutcome::Finished);
+    run.end_turn("1.1.r1.p3", TurnOutcome::TimedOut);
+
+    run.tell(retry());
+
+    run.end_turn("1.1.r1.p2", TurnOutcome::Finished);
+    assert_eq!(run.starting(), ["1.1.r1.p3"]);
+    run.end_turn("1.1.r1.p3", TurnOutcome::Failed);
+    assert_eq!(run.starting(), second);
+    run.tell(retry());
+    assert_eq!(run.starting(), [&["1.1.r1.p3"], &second[..]].concat(), "the next round has its quorum");
+}
+
+#[test]
 fn the_end_of_a_run_says_what_became_of_tasks_and_not_of_their_subtasks() {
     let participants = json!([{ "agent": "a" }, { "agent": "b" }]);
     let ends = |quorum: u32| {
@@ -336,6 +356,7 @@ fn stopping_and_pausing_a_task_is_meant_for_its_subtasks_too() {
     run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
 
     assert_eq!(run.state_of("1.1.c2"), TaskState::Stopped);
+    assert_eq!(run.starting(), [""; 0], "its files are held until its last subtask has ended");
     run.tell(RunEvent::TurnEnded { task: id("1.1.c1"), worker, outcome: TurnOutcome::Stopped, reason: String::new() });
     assert_eq!((run.state_of("1.1.c1"), run.state_of("1.1")), (TaskState::Stopped, TaskState::Stopped));
     assert_eq!(run.starting(), ["1.2"]);
