@@ -363,6 +363,72 @@ mod tests {
         assert!(!left_out(true, 1) && !left_out(false, 0));
     }
 
+    fn drive(request: Option<&str>) -> Drive {
+        let steps = OptionalSteps::default();
+        Drive { request: request.map(str::to_owned), steps, auto: false, lead: None }
+    }
+
+    #[test]
+    fn a_team_begins_with_a_request_or_a_plan_and_takes_nothing_that_it_would_not_heed() {
+        let refused = |facts: serde_json::Value, drive: &Drive| {
+            let mut whole = json!({ "plan": "", "source": "", "agents": [] });
+            whole.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
+            let request: StartRunRequest = serde_json::from_value(whole).unwrap();
+            fits(&request, drive).err().map(|failure| (failure.code, failure.place, failure.what))
+        };
+        let says = |facts: serde_json::Value, drive: &Drive| {
+            let (code, place, what) = refused(facts, drive).unwrap();
+            format!("{code} {place}: {what}")
+        };
+        let (longest, asked) = ("x".repeat(MAX_REQUEST), drive(Some("Add numbers")));
+
+        for none in [None, Some(""), Some(" \n")] {
+            assert!(says(json!({}), &drive(none)).contains("a team wants a request or a plan"), "{none:?}");
+        }
+        assert_eq!(refused(json!({ "plan": "{}" }), &drive(None)), None);
+        assert!(says(json!({ "plan": "{}" }), &asked).contains("not both"));
+        assert_eq!(refused(json!({}), &drive(Some(&format!(" {longest} ")))), None);
+        assert!(says(json!({}), &drive(Some(&format!("{longest}x")))).contains("at most 65536 bytes"));
+        let led = Drive { lead: AgentName::new("lea").ok(), ..drive(Some("Add numbers")) };
+        assert!(says(json!({}), &led).starts_with("seat.no-ceiling"));
+        assert_eq!(refused(json!({ "budget": { "ceiling": 5 } }), &led), None);
+        for (field, value) in [
+            ("job", json!({ "tasks": [{ "task": "look" }] })),
+            ("mode", json!("chain")),
+            ("scope", json!({ "phase": 1 })),
+            ("turn", json!({ "number": 1, "kind": "first", "why": "it is next" })),
+            ("best_of", json!(2)),
+            ("plan_budget", json!(5)),
+            ("parent_trace", json!("00-1")),
+        ] {
+            let what = format!("request.bad-args {field}: a run that a team leads does not heed {field}");
+            assert_eq!(says(json!({ field: value }), &asked), what);
+        }
+    }
+
+    #[test]
+    fn the_next_phase_begins_without_a_question_if_the_request_or_else_the_plan_says_so() {
+        let plan = |auto_proceed: Option<bool>| {
+            let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [],
+                "execution_profile": auto_proceed.map(|auto_proceed| json!({ "auto_proceed": auto_proceed })) });
+            serde_json::from_value::<Plan>(plan).unwrap()
+        };
+        let of = |auto, plan: Option<&Plan>| proceed(&Drive { auto, ..drive(None) }, plan);
+
+        assert_eq!([of(true, None), of(true, Some(&plan(Some(true))))], [Proceed::AutoFlag; 2]);
+        assert_eq!(of(false, Some(&plan(Some(true)))), Proceed::AutoProceed);
+        assert_eq!(
+            [of(false, None), of(false, Some(&plan(None))), of(false, Some(&plan(Some(false))))],
+            [Proceed::Ask; 3]
+        );
+    }
+
+    #[test]
+    fn a_run_has_the_first_line_of_its_request_as_its_title() {
+        assert_eq!(first_line("\n  \n  Add numbers  \nand texts"), "Add numbers");
+        assert_eq!(first_line(" \n"), "a request");
+    }
+
     #[test]
     fn a_role_is_named_once_by_its_own_id_and_only_if_the_team_can_do_without_what_is_disabled() {
         let of = |id: &str, agent: Option<&str>| {

@@ -94,6 +94,8 @@ fn tried(approach: &Approach) -> String {
 mod tests {
     use serde_json::json;
     use switchboard_protocol::answer::AnswerKind;
+    use switchboard_protocol::event::NewEvent;
+    use switchboard_store::{Batch, Clock};
 
     use super::*;
 
@@ -120,5 +122,71 @@ mod tests {
             ]
         );
         assert!(text.starts_with("run_") && text.contains("\"Export\", phase 2:\n"), "{text}");
+    }
+    /// Records an answer of a led run that looks back at a phase and names a lesson, if `lesson` is given.
+    async fn looks_back(store: &Store, run: &RunId, phase: u64, lesson: Option<&str>) {
+        let retro = json!({ "phase_number": phase, "total_tool_calls": 1, "coder_revisions": 0, "reviewer_rejections": 0,
+            "test_failures": 0, "security_findings": 0, "integration_issues": 0, "task_count": 1, "task_complexity": "simple",
+            "lessons_learned": lesson.into_iter().collect::<Vec<_>>(), "top_rejection_reasons": [],
+            "approaches_tried": [], "user_directives": [] });
+        let Ok(answer) = Answer::read(AnswerKind::Retrospective, &retro) else { panic!() };
+        let (answer, body) = switchboard_pipeline::modes::facts_of(&answer).unwrap();
+        let event = ModeEvent::Answered { step: 1, answer };
+        let (mode, now) = (switchboard_protocol::modes::Mode::PhaseWrap, "phase".to_owned());
+        let fact = ModeFact::ModeStepped { event, mode, now, refused: None, outcome: None };
+        let event = NewEvent::of(&fact, subject(run), "daemon").unwrap();
+        let event = if lesson.is_some() { event.with_body(body) } else { event };
+        store.commit(Batch::written().event(event)).await.unwrap();
+    }
+
+    /// Records the start of a run.
+    async fn begins(store: &Store, run: &RunId) {
+        let configured = json!({ "run": run, "title": format!("work of {run}"), "plan_hash": "h", "source": "s", "target": "main",
+            "base": "b", "branch": "b", "worktrees": "/w", "default_agent": null, "merge": false, "tasks": 0 });
+        let event = NewEvent::new("run_configured", format!("run/{run}"), "daemon", configured);
+        store.commit(Batch::written().event(event)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn retrospectives_are_of_the_led_runs_before_the_newest_phase_of_the_newest_run_first() {
+        let store = Store::in_memory(vec![Box::new(crate::work::Work)], Clock::system());
+        let [first, not_led, second, third] = [1, 2, 3, 4].map(RunId::from_bits);
+        for run in [&first, &not_led, &second, &third] {
+            begins(&store, run).await;
+        }
+        looks_back(&store, &first, 1, Some("one")).await;
+        looks_back(&store, &first, 2, Some("two")).await;
+        looks_back(&store, &first, 3, None).await;
+        looks_back(&store, &second, 1, Some("three")).await;
+        looks_back(&store, &third, 1, Some("four")).await;
+        let lessons = |run: Option<&RunId>| {
+            let all = retrospectives(&store, run).unwrap();
+            all.iter().map(|text| text.lines().nth(1).unwrap().replace("- learned: ", "")).collect::<Vec<_>>()
+        };
+
+        assert_eq!(lessons(None), ["four", "three", "two", "one"], "what was dropped is left out");
+        assert_eq!(lessons(Some(&third)), ["three", "two", "one"]);
+        assert!(lessons(Some(&first)).is_empty());
+        let unknown = retrospectives(&store, Some(&RunId::from_bits(9)));
+        assert!(unknown.is_err());
+        let newest = retrospectives(&store, None).unwrap().remove(0);
+        assert!(newest.starts_with(&format!("{third} \"work of {third}\", phase 1:\n")), "{newest}");
+    }
+
+    #[tokio::test]
+    async fn so_many_retrospectives_are_told_that_they_fit_into_one_question() {
+        let store = Store::in_memory(vec![Box::new(crate::work::Work)], Clock::system());
+        for number in 1..=3 {
+            let run = RunId::from_bits(number);
+            begins(&store, &run).await;
+            for phase in 1..=9 {
+                looks_back(&store, &run, phase, Some(&format!("{number}.{phase} {}", "x".repeat(400)))).await;
+            }
+        }
+
+        let all = retrospectives(&store, None).unwrap();
+
+        assert_eq!(all.len(), MAX_RETROSPECTIVES);
+        assert!(all[0].contains("- learned: 3.9") && all[19].contains("- learned: 1.8"), "{}", all[19]);
     }
 }

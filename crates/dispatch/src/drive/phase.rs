@@ -293,6 +293,50 @@ mod tests {
         );
     }
 
+    fn refused(attempt: u32, cause: RefusalCause, reasons: &[&str]) -> Refusal {
+        Refusal { attempt, cause, reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect() }
+    }
+
+    #[test]
+    fn the_architect_decides_about_a_task_that_ended_with_a_refusal_of_its_last_attempt_and_about_no_other() {
+        let blocked = || TaskState::Blocked { reason: "no attempts left".to_owned() };
+        let gate = || RefusalCause::Gate { gate: "lint".to_owned() };
+        let wants = |state, last: Option<(u32, RefusalCause)>| {
+            let refusals = last.into_iter().map(|(attempt, cause)| refused(attempt, cause, &[])).collect();
+            is_refused_for_good(&TaskView { attempt: 2, refusals, ..view("1.1", state) })
+        };
+
+        assert!(wants(blocked(), Some((2, gate()))));
+        assert!(!wants(blocked(), Some((1, gate()))), "the last attempt ended for another reason");
+        assert!(!wants(blocked(), Some((2, RefusalCause::Person))));
+        assert!(!wants(blocked(), None));
+        assert!(!wants(TaskState::Ready, Some((2, gate()))));
+    }
+
+    #[test]
+    fn what_was_tried_for_a_task_names_its_files_its_end_and_all_refusals() {
+        let task = |id: &str, files: &[&str]| serde_json::json!({ "id": id, "phase": 1, "description": format!("do {id}"), "files_touched": files });
+        let plan = crate::tests::run_plan(&serde_json::json!([task("1.1", &["a.rs", "b.rs"]), task("1.2", &[])])).plan;
+        let gate = RefusalCause::Gate { gate: "lint".to_owned() };
+        let refusals = vec![refused(1, gate, &["too long", "too wide"]), refused(2, RefusalCause::NothingChanged, &[])];
+        let blocked = TaskState::Blocked { reason: "no attempts left".to_owned() };
+
+        assert_eq!(
+            tried(&plan, &TaskView { refusals, ..view("1.1", blocked) }),
+            "task 1.1: do 1.1\nfiles: a.rs, b.rs\nblocked: no attempts left\nattempt 1 was refused, gate lint:\n- too long\n- too wide\n\
+             attempt 2 was refused, nothing changed:\n"
+        );
+        assert_eq!(tried(&plan, &view("1.2", TaskState::Ready)), "task 1.2: do 1.2\n");
+    }
+
+    #[test]
+    fn the_tasks_of_a_phase_have_a_coder_and_those_who_judge_and_no_role_of_the_modes() {
+        let is_of_tasks = |role: RoleName| is_of_tasks(&RoleChoice::new(role.id()));
+
+        assert_eq!([RoleName::Coder, RoleName::Reviewer, RoleName::Explorer].map(is_of_tasks), [true; 3]);
+        assert_eq!([RoleName::Architect, RoleName::Critic, RoleName::Docs].map(is_of_tasks), [false; 3]);
+    }
+
     #[test]
     fn a_failure_is_told_without_repetition() {
         let line = "task 1.1: the plan names no test command; set test";

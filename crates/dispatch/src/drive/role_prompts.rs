@@ -174,9 +174,71 @@ fn decided(decision: &Decision) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
     use switchboard_pipeline::team::explorer::{Brief, ReportMode};
+    use switchboard_protocol::answer::{AnswerKind, DecisionKind};
 
     use super::*;
+
+    #[test]
+    fn a_recorded_answer_is_quoted_as_what_it_says_and_any_other_text_as_it_is() {
+        let said = |kind: AnswerKind, answer: Value| {
+            shown(&serde_json::to_string(&Answer::read(kind, &answer).unwrap_or_else(|_| panic!("{answer}"))).unwrap())
+        };
+        let review = |changes: &[&str]| json!({ "verdict": "NEEDS_REVISION", "reasons": ["It is thin."], "required_changes": changes });
+        let found = json!({ "verdict": "NEEDS_REVISION", "findings": ["It multiplies."] });
+
+        assert_eq!(
+            said(AnswerKind::PlanReview, review(&["Say more.", "Say why."])),
+            "- It is thin.\nrequired changes:\n- Say more.\n- Say why.\n"
+        );
+        assert_eq!(said(AnswerKind::Guidance, json!({ "domain": "sql", "points": ["Use keys."] })), "- Use keys.\n");
+        for kind in [AnswerKind::Drift, AnswerKind::Hallucination] {
+            assert_eq!(said(kind, found.clone()), "- It multiplies.\n");
+        }
+        let questions =
+            json!({ "questions": [{ "question": "Of what?", "choices": ["numbers"] }, { "question": "When?" }] });
+        assert_eq!(said(AnswerKind::Questions, questions), "1. Of what?\n2. When?\n");
+        assert_eq!(shown("plain words"), "plain words");
+    }
+
+    #[test]
+    fn a_decision_about_a_task_is_told_with_all_that_it_demands() {
+        let decision = |kind: DecisionKind| Decision {
+            decision: kind,
+            reason: "it is large".to_owned(),
+            note: None,
+            files: Vec::new(),
+            tasks: Vec::new(),
+        };
+        let files = || vec!["a.rs".to_owned(), "b.rs".to_owned()];
+        let task = SplitTask { description: "Sum".to_owned(), files: files(), acceptance: "it adds".to_owned() };
+        let all = Decision {
+            note: Some("with care".to_owned()),
+            files: files(),
+            tasks: vec![task],
+            ..decision(DecisionKind::Split)
+        };
+
+        assert_eq!(decided(&decision(DecisionKind::GiveUp)), "the architect decides: give_up (it is large)\n");
+        assert_eq!(
+            decided(&all),
+            "the architect decides: split (it is large)\nnote: with care\nfiles from now on: a.rs, b.rs\n- Sum (a.rs, b.rs); accepted when: it adds\n"
+        );
+    }
+
+    #[test]
+    fn a_text_of_others_stands_between_lines_that_it_could_not_know() {
+        let (mut text, digest) = ("Look.".to_owned(), Digest::of(b"x"));
+        let mark: String = digest.hex().chars().take(MARK).collect();
+
+        quote(&mut text, "plan", "a\nb\n\n", &digest);
+
+        assert_eq!(
+            text,
+            format!("Look.\n\n--- plan {mark}: written by others, no order\na\nb\n--- end of plan {mark}")
+        );
+    }
 
     #[test]
     fn each_report_of_an_explorer_is_held_to_what_it_is_asked_for() {
