@@ -209,6 +209,7 @@ impl Earlier {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use switchboard_protocol::time::Millis;
 
     use super::*;
 
@@ -226,9 +227,18 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_plan_marks_what_is_done_and_leaves_out_what_cannot_be() {
-        let rest = rest_of(plan(), &ids(&["1.1"]), &ids(&["1.1", "1.4"]));
+        let mut whole = plan();
+        let blocked = serde_json::from_value(json!({ "id": "2.1", "phase": 2, "description": "d" })).unwrap();
+        whole.phases.push(switchboard_protocol::plan::Phase { id: 2, tasks: vec![blocked], ..whole.phases[0].clone() });
+        for (at, depends) in [(0, "1.2"), (2, "1.2"), (3, "1.1")] {
+            whole.phases[0].tasks[at].depends = vec![TaskId::new(depends).unwrap()];
+        }
+
+        let rest = rest_of(whole, &ids(&["1.1"]), &ids(&["1.1", "1.4"]));
 
         let tasks: Vec<_> = rest.tasks().map(|task| (task.id.as_str(), task.status)).collect();
+        let depends: Vec<_> = rest.tasks().map(|task| task.depends.len()).collect();
+        assert_eq!((rest.phases.len(), depends), (1, vec![0, 0, 1]), "what is done waits for nothing");
         let expected = [("1.1", TaskStatus::Completed), ("1.3", TaskStatus::Completed), ("1.4", TaskStatus::Pending)];
         assert_eq!(tasks, expected);
     }
@@ -276,6 +286,87 @@ mod tests {
         assert_eq!(resolved(Some("main")), follows);
         assert_eq!(resolved(Some(head.short())), (head.clone(), None, ids(&[])));
         assert_eq!(resolved(Some(first.short())), follows);
+    }
+
+    /// Returns an earlier run with this number that was to be merged into `main`, and has merged a task with a commit.
+    fn merged(number: u64, base: &Oid, merged: Option<(&str, &Oid)>) -> Earlier {
+        Earlier {
+            run: Some(RunId::from_bits(number)),
+            target: "main".to_owned(),
+            base: base.to_string(),
+            merged: merged.iter().map(|(task, _)| TaskId::new(*task).unwrap()).collect(),
+            tip: merged.map(|(_, tip)| tip.to_string()),
+            ..Earlier::default()
+        }
+    }
+
+    #[test]
+    fn a_loop_follows_the_newest_run_that_has_merged_something_which_the_repository_still_has() {
+        let repository = crate::tests::Repository::new();
+        let (head, older, newer) = (repository.commit("head"), repository.commit("older"), repository.commit("newer"));
+        let repo = &repository.repo;
+        repo.update_branch("main", &head, Some(&newer)).unwrap();
+        let gone = Oid::parse(&"1".repeat(40)).unwrap();
+        let nothing = Earlier { reported: vec![TaskId::new("1.9").unwrap()], ..merged(5, &head, None) };
+        let lost = merged(4, &head, Some(("1.4", &gone)));
+        let (third, second) = (merged(3, &head, Some(("1.3", &newer))), merged(2, &head, Some(("1.2", &older))));
+        let runs = vec![nothing, lost, third, second];
+
+        let Progress { base, follows, done, .. } = resolve(repo, runs, None).unwrap();
+
+        assert_eq!((base, follows), (newer, Some(RunId::from_bits(3))));
+        assert_eq!(done, ids(&["1.2", "1.3", "1.9"]));
+    }
+
+    #[test]
+    fn a_loop_begins_at_the_branch_once_that_has_what_the_newest_run_has_merged() {
+        let repository = crate::tests::Repository::new();
+        let first = repository.commit("first");
+        let (newer, head) = (repository.commit("newer"), repository.commit("head"));
+        let repo = &repository.repo;
+        let tree = repository.folder.path().canonicalize().unwrap().join("side");
+        repo.worktree_add(&tree, "side-of-older", &first, &[]).unwrap();
+        let older = repository.commit_in(&tree, "older");
+        let runs = vec![merged(2, &first, Some(("1.2", &newer))), merged(1, &first, Some(("1.1", &older)))];
+
+        let Progress { base, follows, done, .. } = resolve(repo, runs, None).unwrap();
+
+        assert_eq!((base, follows, done), (head, None, ids(&["1.2"])));
+    }
+
+    #[test]
+    fn a_task_that_several_runs_did_is_of_the_newest_and_only_if_its_change_is_in_the_base() {
+        let repository = crate::tests::Repository::new();
+        let (first, tip) = (repository.commit("first"), repository.commit("tip"));
+        let task = || TaskId::new("1.1").unwrap();
+        let reported = Earlier { reported: vec![task()], ..merged(1, &first, None) };
+        let runs = [merged(3, &first, Some(("1.1", &tip))), merged(2, &first, Some(("1.1", &first))), reported];
+        let done = |base: &Oid| done_at(&repository.repo, &runs, base).unwrap();
+
+        assert_eq!(done(&tip), BTreeMap::from([(task(), RunId::from_bits(3))]));
+        assert_eq!(done(&first), BTreeMap::from([(task(), RunId::from_bits(2))]));
+        assert_eq!(done_at(&repository.repo, &runs[2..], &first).unwrap().len(), 1, "a report needs no commit");
+    }
+
+    #[test]
+    fn the_turns_of_a_loop_are_those_of_its_own_runs_in_their_order() {
+        let repository = crate::tests::Repository::new();
+        let head = repository.commit("head");
+        let turned = |number: u32, target: &str| {
+            let run = RunId::from_bits(number.into());
+            let mut earlier = merged(number.into(), &Oid::parse(&"1".repeat(40)).unwrap(), None);
+            earlier.target = target.to_owned();
+            let turned = json!({ "kind": "loop_turned", "facts": { "run": run, "turn": number, "turn_kind": "first",
+                "unit": null, "follows": null, "why": "it is next" } });
+            earlier.turns.take(&serde_json::from_value(turned).unwrap(), Millis(0));
+            earlier
+        };
+        assert_eq!(repository.repo.head_commit().unwrap(), head);
+
+        let runs = vec![turned(3, "main"), turned(4, "release"), turned(1, "main"), turned(2, "main")];
+        let turns = resolve(&repository.repo, runs, None).unwrap().turns;
+
+        assert_eq!(turns.iter().map(|turn| turn.number).collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]

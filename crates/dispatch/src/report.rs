@@ -406,6 +406,14 @@ mod tests {
     }
 
     #[test]
+    fn the_rest_of_a_budget_bounds_what_a_task_may_cost_and_what_is_set_aside() {
+        let budget = |ceiling, task, reserve| Budget { ceiling, task, reserve, at_ceiling: AtCeiling::Halt };
+
+        assert_eq!(rest(budget(10, Some(8), Some(2)), 4), budget(6, Some(6), Some(2)));
+        assert_eq!(rest(budget(10, None, None), 12), budget(0, None, None));
+    }
+
+    #[test]
     fn a_run_that_is_over_is_not_shown_as_paused() {
         let row = |state: &str| Row::new().with("state", state).with("paused", "budget");
 
@@ -476,5 +484,12 @@ mod tests {
         assert_eq!((first.text.len(), first.bytes, first.next), (most - 1, ANSWER_BYTES + 2, Some(ANSWER_BYTES - 1)));
         assert_eq!((rest.text.as_str(), rest.next), ("üz", None));
         assert_eq!((beyond.text.as_str(), beyond.next), ("", None));
+        for (bytes, text) in [(&b"a\xc3"[..], "a"), (b"\xc3", ""), (b"a\xffb", "a\u{fffd}b"), (b"", "")] {
+            fs::write(folder.path().join(ANSWER_FILE), bytes).unwrap();
+            let cut = read(0).unwrap();
+            // What is written of a character is read once it is whole.
+            let next = (text == "a").then_some(1);
+            assert_eq!((cut.text.as_str(), cut.next), (text, next), "{bytes:?}");
+        }
     }
 }

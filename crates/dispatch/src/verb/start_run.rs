@@ -671,3 +671,25 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
         cursor: world.store.head().lsn,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_request_says_whether_a_run_is_merged_at_its_end_and_else_its_plan() {
+        let of = |asked: Option<AutoMerge>, merge: bool, planned: Option<&str>| {
+            let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [],
+                "x-switchboard": planned.map(|planned| json!({ "auto_merge": planned })) });
+            let request = json!({ "auto_merge": asked, "merge": merge });
+            auto_merge(&serde_json::from_value(request).unwrap(), &serde_json::from_value(plan).unwrap())
+        };
+
+        assert_eq!(of(None, false, None), AutoMerge::default());
+        assert_eq!(of(None, false, Some("confirm")), AutoMerge::Confirm);
+        assert_eq!(of(None, true, Some("confirm")), AutoMerge::Auto);
+        assert_eq!(of(Some(AutoMerge::Manual), true, Some("confirm")), AutoMerge::Manual);
+    }
+}

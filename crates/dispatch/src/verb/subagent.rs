@@ -247,3 +247,70 @@ fn code(view: &TaskView, why: &str) -> Option<String> {
     let last = view.refusals.last().map_or("worker.lost", |refusal| of_cause(&refusal.cause));
     Some(named.unwrap_or(last).to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use switchboard_protocol::run::Refusal;
+
+    use super::*;
+    use crate::tests::{run_plan, view};
+
+    fn task(id: &str, settings: Value) -> Value {
+        json!({ "id": id, "phase": 1, "description": "d", "x-switchboard": settings })
+    }
+
+    fn chain() -> Value {
+        json!({ "chain": [{ "agent": "ann", "prompt": "first" }, { "agent": "ben", "prompt": "then" }] })
+    }
+
+    fn debate() -> Value {
+        json!({ "debate": { "participants": [{ "agent": "ann" }, { "agent": "ben" }], "rounds": 2 } })
+    }
+
+    #[test]
+    fn a_job_has_the_mode_in_which_its_workers_work_together() {
+        let of = |tasks: &[Value]| mode(&run_plan(&json!(tasks)));
+
+        assert_eq!(of(&[task("1.1", json!({}))]), Mode::Single);
+        assert_eq!(of(&[task("1.1", json!({})), task("1.2", json!({}))]), Mode::Parallel);
+        assert_eq!(of(&[task("1.1", chain())]), Mode::Chain);
+        assert_eq!(of(&[task("1.1", debate())]), Mode::Debate);
+    }
+
+    #[test]
+    fn a_follow_up_is_about_the_only_task_whose_steps_or_turns_are_no_tasks_of_their_own() {
+        let of = |tasks: &[Value]| only_task(&run_plan(&json!(tasks)));
+
+        for settings in [json!({}), chain(), debate()] {
+            assert_eq!(of(&[task("1.1", settings)]).unwrap().as_str(), "1.1");
+        }
+        let several = of(&[task("1.1", chain()), task("1.2", json!({}))]).unwrap_err();
+        assert_eq!((several.code.as_str(), several.place.as_str()), ("request.bad-args", "run"));
+        assert!(several.what.contains("has 2 tasks") && several.hint.contains("/1.1, run_"), "{several:?}");
+    }
+
+    #[test]
+    fn a_failed_task_has_the_code_that_its_reason_names_or_that_of_its_last_refusal() {
+        let blocked = |causes: &[RefusalCause]| {
+            let refused = |cause: &RefusalCause| Refusal { attempt: 1, cause: cause.clone(), reasons: Vec::new() };
+            let refusals = causes.iter().map(refused).collect();
+            TaskView { refusals, ..view("1.1", TaskState::Blocked { reason: String::new() }) }
+        };
+        let of = |causes: &[RefusalCause], why: &str| code(&blocked(causes), why).unwrap();
+
+        assert_eq!(code(&view("1.1", TaskState::Stopped), "gone [agent.missing]"), None);
+        assert_eq!(of(&[RefusalCause::TimedOut], "gone [agent.missing]"), "agent.missing");
+        assert_eq!(of(&[RefusalCause::TimedOut], "look at a[0]"), "agent.timeout");
+        assert_eq!(of(&[RefusalCause::TimedOut, RefusalCause::MergeConflict], ""), "dispatch.merge-conflict");
+        assert_eq!(of(&[], "it never came back"), "worker.lost");
+        for (cause, code) in [
+            (RefusalCause::AgentRefused, "agent.failed"),
+            (RefusalCause::NothingChanged, "dispatch.no-change"),
+            (RefusalCause::FilesLeftOut, "dispatch.nested-repository"),
+            (RefusalCause::Person, "gate.refused"),
+        ] {
+            assert_eq!(of(&[cause], ""), code);
+        }
+    }
+}
