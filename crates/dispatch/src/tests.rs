@@ -4,6 +4,7 @@ mod choices;
 mod evidence;
 mod fields;
 mod plan_texts;
+mod read_back;
 mod real_git;
 mod repository;
 mod rows;
