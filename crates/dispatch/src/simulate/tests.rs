@@ -32,6 +32,7 @@ mod stale;
 mod start_points;
 mod starts;
 mod steering;
+mod task_reports;
 mod traces;
 mod workers;
 
