@@ -26,6 +26,8 @@ mod recorded;
 mod refusals;
 mod said;
 mod seat;
+mod seat_answers;
+mod seat_lost;
 mod shown;
 mod signals;
 mod stale;

@@ -39,17 +39,17 @@ pub(super) struct Led<'a> {
     pub(super) stage: &'a Stage,
     pub(super) daemon: &'a Dispatch,
     pub(super) run: RunId,
-    fence: u64,
+    pub(super) fence: u64,
     pub(super) lea: SeatCaller,
 }
 
 impl Led<'_> {
-    async fn ask<T: serde::de::DeserializeOwned>(&self, ask: SeatAsk) -> Result<T, Failure> {
+    pub(super) async fn ask<T: serde::de::DeserializeOwned>(&self, ask: SeatAsk) -> Result<T, Failure> {
         let asked = self.daemon.ask_seat(ask, self.lea.clone(), None).await;
         asked.map_err(|error| error.to_failure())
     }
 
-    async fn status(&self) -> SeatReply {
+    pub(super) async fn status(&self) -> SeatReply {
         let run = self.run.to_string();
         self.ask(SeatAsk::Status(SeatStatusRequest { run, wait_ms: None })).await.unwrap()
     }
@@ -77,7 +77,7 @@ impl Led<'_> {
         self.ask(SeatAsk::DeclareScope(DeclareScopeRequest { run, fence, task, files })).await
     }
 
-    async fn report(&self, task: Option<&str>, answer: Option<Value>) -> Result<(), Failure> {
+    pub(super) async fn report(&self, task: Option<&str>, answer: Option<Value>) -> Result<(), Failure> {
         self.say(StepState::Done, "as asked", task, answer).await
     }
 
@@ -153,15 +153,15 @@ impl Led<'_> {
     }
 }
 
-fn ceiling(ceiling: u64) -> Option<Budget> {
+pub(super) fn ceiling(ceiling: u64) -> Option<Budget> {
     Some(Budget { ceiling, task: None, reserve: None, at_ceiling: AtCeiling::Pause })
 }
 
-fn person() -> SeatCaller {
+pub(super) fn person() -> SeatCaller {
     SeatCaller { name: people::ann().unwrap().name, is_person: true, is_proven: true }
 }
 
-fn lead(run: &RunId, agent: Option<&str>, budget: Option<Budget>, lease_ms: Option<u64>) -> SeatAsk {
+pub(super) fn lead(run: &RunId, agent: Option<&str>, budget: Option<Budget>, lease_ms: Option<u64>) -> SeatAsk {
     let agent = agent.map(|name| architect::agent(name).unwrap().name);
     SeatAsk::Lead(LeadRunRequest { run: run.to_string(), agent, budget, lease_ms })
 }
@@ -191,10 +191,15 @@ pub(super) fn with_seat(test: impl AsyncFn(Led<'_>)) {
 
 /// Same with a run whose workers are coordinated in this way.
 pub(super) fn with_seat_of(coordination: Coordination, test: impl AsyncFn(Led<'_>)) {
+    with_lease(60 * 60_000, coordination, test);
+}
+
+/// Same with a lease of so many milliseconds.
+pub(super) fn with_lease(lease_ms: u64, coordination: Coordination, test: impl AsyncFn(Led<'_>)) {
     with_stage(SimSpec { people: 1000, ..SimSpec::kind() }, async |stage, daemon, request| {
         let run = start(daemon, StartRunRequest { coordination, ..request }).await;
         let lea = architect::agent("lea").unwrap();
-        let given = lead(&run, Some("lea"), ceiling(1_000_000), Some(60 * 60_000));
+        let given = lead(&run, Some("lea"), ceiling(1_000_000), Some(lease_ms));
         let _: SeatReply = daemon.ask_seat(given, person(), None).await.unwrap();
         let ask = SeatAsk::Status(SeatStatusRequest { run: run.to_string(), wait_ms: None });
         let status: SeatReply = daemon.ask_seat(ask, lea.clone(), None).await.unwrap();
