@@ -17,6 +17,7 @@ mod confirmed;
 mod granted;
 mod guardrails;
 mod kept;
+mod led_plans;
 mod led_runs;
 mod loops;
 mod merges;
