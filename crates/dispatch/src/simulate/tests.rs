@@ -19,6 +19,7 @@ mod guardrails;
 mod kept;
 mod led_plans;
 mod led_runs;
+mod long_answers;
 mod loops;
 mod merges;
 mod named_units;
