@@ -83,6 +83,8 @@ pub struct RunState {
     turns: Vec<usize>,
     ended: Ended,
     stopping: bool,
+    /// True if the run is being stopped because a gate's report halts it.
+    is_violated: bool,
     account: Account,
     /// True if an agent leads the run.
     is_led: bool,

@@ -156,10 +156,9 @@ impl RunState {
     fn stop_cause(&self, record: &Record) -> StopCause {
         let task = record.parent.or_else(|| self.find(record.task()?).ok());
         let limit = task.and_then(|task| self.limit_of_task(task));
-        let is_violation = || self.records.iter().any(|record| record.reports.iter().any(|reported| reported.halts));
         if self.account.reached() == Some(AtCeiling::Halt) || limit.is_some_and(|(_, at)| at == AtCeiling::Halt) {
             StopCause::Ceiling
-        } else if self.stopping && is_violation() {
+        } else if self.is_violated {
             StopCause::Violation
         } else {
             StopCause::Requested

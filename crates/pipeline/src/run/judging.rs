@@ -178,8 +178,9 @@ impl RunState {
             record.begin_after_refusal();
         }
         let mut consequences = self.after(at, moved, last);
-        if halts {
-            consequences.extend(self.halt());
+        if halts && let Some(halt) = self.halt() {
+            self.is_violated = true;
+            consequences.push(halt);
         }
         consequences
     }

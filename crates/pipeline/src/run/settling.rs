@@ -188,7 +188,7 @@ impl RunState {
     /// Reopens a blocked or stopped task with all of its attempts, and every task that failed because of it.
     pub(super) fn retry(&mut self, at: usize) -> Consequences {
         self.finished = None;
-        self.stopping = false;
+        (self.stopping, self.is_violated) = (false, false);
         let Some(root) = self.records[at].task().cloned() else { return Vec::new() };
         let again = self.held_up_by(at, &root);
         let of_parent = self.records[at].parent.and_then(|parent| self.records[parent].paused);

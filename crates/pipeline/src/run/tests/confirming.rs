@@ -185,18 +185,25 @@ fn a_gate_that_halts_refuses_the_attempt_and_stops_the_run() {
     assert_eq!(run.last, [RunEvent::RunStopRequested]);
     assert!(run.state.is_stopping());
     assert_eq!(run.view("1.1").state, TaskState::Stopped);
-    let stop = Effect::StopWorker {
+    let stop = |worker: &WorkerId, cause| Effect::StopWorker {
         task: id("1.2"),
-        worker,
-        cause: switchboard_protocol::run::StopCause::Requested,
+        worker: worker.clone(),
+        cause,
         grace_ms: None,
     };
-    assert_eq!(run.effects(), [stop]);
+    assert_eq!(run.effects(), [stop(&worker, StopCause::Violation)]);
     let before = run.state.clone();
     run.tell(RunEvent::RunStopRequested);
     assert_eq!(run.last, []);
     said.iter().for_each(|report| drop(run.state.step(report, Millis(0))));
     assert_eq!(run.state, before, "what followed is folded again without a change");
+
+    run.tell(RunEvent::TurnEnded { task: id("1.2"), worker, outcome: TurnOutcome::Stopped, reason: String::new() });
+    run.tell(RunEvent::RunFinished { outcome: RunOutcome::Stopped });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.2"), note: String::new() });
+    let worker = run.start("1.2");
+    run.tell(RunEvent::RunStopRequested);
+    assert_eq!(run.effects(), [stop(&worker, StopCause::Requested)], "the next stop has its own cause");
 }
 
 #[test]
