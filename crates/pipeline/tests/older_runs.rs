@@ -116,3 +116,69 @@ fn a_task_that_was_blocked_then_is_retried_today() {
     assert_eq!(states(&state)["2.2"], TaskState::Pending);
     assert_eq!(state.decide(Millis(0)).len(), 1);
 }
+
+/// Reads one event of this kind.
+fn read(reader: &mut Reader, kind: &str, facts: &serde_json::Value) -> Result<Vec<RunEvent>, String> {
+    let event = RawEvent { lsn: 1, ts: Millis(0), kind: kind.to_owned(), rev: 1, facts: facts.to_string() };
+    reader.read(&event).map_err(|unreadable| unreadable.to_string())
+}
+
+fn started(parts: u32) -> serde_json::Value {
+    serde_json::json!({ "title": "t", "plan_hash": "h", "base": "b", "parts": parts, "max_workers": 1 })
+}
+
+fn kinds(events: Result<Vec<RunEvent>, String>) -> Vec<String> {
+    let kind = |event: &RunEvent| serde_json::to_value(event).unwrap()["kind"].as_str().unwrap().to_owned();
+    events.unwrap().iter().map(kind).collect()
+}
+
+#[test]
+fn the_start_of_a_run_is_held_back_until_it_shows_whether_an_older_version_wrote_it() {
+    let mut reader = Reader::new();
+    assert_eq!(kinds(read(&mut reader, "run_started", &started(1))), [""; 0]);
+    let plan = serde_json::json!({ "part": 1, "of": 2, "text": "a plan" });
+    assert_eq!(kinds(read(&mut reader, "plan_recorded", &plan)), ["run_started", "plan_recorded"]);
+    assert_eq!(kinds(read(&mut reader, "plan_recorded", &plan)), ["plan_recorded"], "the start is returned once");
+    assert_eq!(kinds(read(&mut reader, "run_started", &started(1))), ["run_started"], "nothing is held back after it");
+
+    assert_eq!(kinds(read(&mut Reader::new(), "run_started", &started(0))), ["run_started"], "nothing follows it");
+    let mut later = Reader::past_the_start();
+    assert_eq!(kinds(read(&mut later, "run_started", &started(1))), ["run_started"]);
+    let task = serde_json::json!({ "task": "1.1" });
+    assert_eq!(kinds(read(&mut later, "task_added", &task)), [""; 0], "it was told before");
+}
+
+#[test]
+fn tasks_of_an_older_run_that_have_the_same_gates_walk_the_same_way_and_a_gate_counts_once() {
+    let mut reader = Reader::new();
+    read(&mut reader, "run_started", &started(3)).unwrap();
+    let task = |id: &str, gates: &[&str]| serde_json::json!({ "task": id, "gates": gates });
+    read(&mut reader, "task_added", &task("1.1", &["lint"])).unwrap();
+    read(&mut reader, "task_added", &task("1.2", &["lint", "lint"])).unwrap();
+
+    let opening = read(&mut reader, "task_added", &task("1.3", &["build"])).unwrap();
+
+    let kinds = kinds(Ok(opening.clone()));
+    assert_eq!(kinds, ["run_started", "way_recorded", "unit_added", "unit_added", "way_recorded", "unit_added"]);
+    let mut state = RunState::new();
+    for event in &opening {
+        state.step(event, Millis(0)).unwrap();
+    }
+    assert!(state.is_open());
+    assert_eq!(read(&mut reader, "task_added", &task("1.4", &[])), Ok(Vec::new()), "the run is open");
+}
+
+#[test]
+fn what_no_older_version_wrote_is_named_with_its_kind() {
+    let mut reader = Reader::new();
+    let task = serde_json::json!({ "task": "1.1" });
+    let early = read(&mut reader, "task_added", &task).unwrap_err();
+    assert!(
+        early.starts_with("task_added of an older version can't be read: it comes before the run's start"),
+        "{early}"
+    );
+    let bad = read(&mut Reader::new(), "task_extended", &serde_json::json!({ "task": 1 })).unwrap_err();
+    assert!(bad.starts_with("task_extended of an older version can't be read: "), "{bad}");
+    let other = read(&mut Reader::new(), "plan_recorded", &serde_json::json!({ "part": 1, "of": 1 }));
+    assert_eq!(other, Ok(Vec::new()), "a part without its text is none");
+}

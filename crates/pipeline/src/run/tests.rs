@@ -1,3 +1,5 @@
+mod branch;
+mod ceilings;
 mod compiled;
 mod confirming;
 mod control;
@@ -5,10 +7,13 @@ mod denied;
 mod held;
 mod led;
 mod not_started;
+mod opening;
 mod random_plans;
 mod rebasing;
+mod retries;
 mod subtasks;
 mod team;
+mod time_limits;
 mod transitions;
 mod unanswered;
 

@@ -1,3 +1,6 @@
+mod limits;
+mod rules;
+
 use std::sync::Arc;
 
 use switchboard_protocol::id::{Digest, WorkerId};

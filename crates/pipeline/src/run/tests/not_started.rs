@@ -98,3 +98,63 @@ fn a_reservation_that_does_not_fit_is_a_reason() {
     let detail = "what is left of the run's budget is less than a worker's reservation";
     assert_eq!(run.why("1.2"), said(SkipCode::Budget, detail));
 }
+
+#[test]
+fn a_task_names_what_it_still_waits_for() {
+    let tasks: [Spec; 9] = [
+        ("1.1", &[], &[]),
+        ("1.2", &[], &[]),
+        ("1.3", &[], &[]),
+        ("1.4", &[], &[]),
+        ("1.5", &[], &[]),
+        ("1.6", &[], &[]),
+        ("1.7", &[], &[]),
+        ("1.8", &["1.1", "1.2"], &[]),
+        ("1.9", &["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"], &[]),
+    ];
+    let mut run = Run::of(1, &tasks);
+    assert_eq!(run.why("1.8"), said(SkipCode::DepUnmet, "waits for 1.1, 1.2"));
+    assert_eq!(run.why("1.9"), said(SkipCode::DepUnmet, "waits for 1.1, 1.2, 1.3, 1.4, 1.5 and 2 more"));
+
+    run.merge("1.1");
+
+    assert_eq!(run.why("1.8"), said(SkipCode::DepUnmet, "waits for 1.2"));
+}
+
+#[test]
+fn a_subtask_waits_for_the_files_that_another_task_holds_against_its_own() {
+    let mut run = subtasks::run_of(&serde_json::json!({ "best_of": 2 }));
+    run.tell(RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Requested });
+    run.start("1.2");
+    run.tell(RunEvent::TaskResumed { task: id("1.1") });
+
+    assert_eq!(run.why("1.1.c1"), said(SkipCode::ConflictDeferred, "waits for 1.2: both write a"));
+    assert_eq!(run.starting(), Vec::<String>::new());
+}
+
+#[test]
+fn a_pause_a_stop_and_the_end_of_a_run_are_told_apart() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.tell(RunEvent::RunPaused { cause: PauseCause::Disk });
+    assert_eq!(run.why("1.1"), said(SkipCode::Paused, "its run is paused: the disk is full"));
+    for cause in [PauseCause::Budget, PauseCause::Plan] {
+        let mut run = Run::of(2, &[("1.1", &[], &[])]);
+        run.tell(RunEvent::RunPaused { cause });
+        assert_eq!(run.why("1.1"), said(SkipCode::Budget, "its run is paused for want of budget"), "{cause:?}");
+    }
+    run.tell(RunEvent::RunResumed);
+    let worker = run.start("1.2");
+    run.tell(RunEvent::RunStopRequested);
+    assert_eq!(run.why("1.1"), said(SkipCode::Stopped, "it was stopped before it began"));
+    run.tell(RunEvent::TurnEnded { task: id("1.2"), worker, outcome: TurnOutcome::Stopped, reason: String::new() });
+    assert_eq!(run.why("1.2"), None, "it has begun");
+}
+
+#[test]
+fn a_step_that_its_leader_has_not_begun_is_named() {
+    let mut run = Run::of(2, &[("1.1", &[], &[])]);
+    run.tell(RunEvent::LedSet { is_led: true });
+
+    let detail = "the agent that leads the run has not begun its step work";
+    assert_eq!(run.why("1.1"), said(SkipCode::NotBegun, detail));
+}
