@@ -137,7 +137,6 @@ impl Queue {
     pub(super) fn settled(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.remove(&at);
-        self.deciding.remove(&at);
         self.leave_turn(at);
         let Some(id) = records[at].task() else { return };
         self.due.remove(id);

@@ -493,9 +493,8 @@ impl Record {
 
     /// Returns the captured change of the current attempt, until it is merged.
     pub(super) fn captured(&self) -> Option<&Change> {
-        let is_begun = self.live_step().is_some() || self.capturing_step().is_some();
         let maker = self.unit.way().maker()?;
-        let is_captured = !is_begun && !self.is_settled() && self.unit.has_passed(maker);
+        let is_captured = !self.is_settled() && self.unit.has_passed(maker);
         self.unit.change().filter(|_| is_captured)
     }
 
