@@ -5,11 +5,13 @@ mod confirming;
 mod control;
 mod denied;
 mod held;
+mod landings;
 mod led;
 mod not_started;
 mod opening;
 mod random_plans;
 mod rebasing;
+mod reports;
 mod retries;
 mod subtasks;
 mod team;
@@ -324,6 +326,15 @@ fn a_worker_that_says_done_and_changed_nothing_is_not_done() {
 
     let view = run.view("1.1");
     assert_eq!((view.attempt, &view.refusals[0].cause), (2, &RefusalCause::NothingChanged));
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let why = "it asked a question".to_owned();
+    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 2, step: None, why });
+    let said = "the agent said it was done, but no file had changed";
+    let reasons: Vec<_> = run.view("1.1").refusals.into_iter().flat_map(|refusal| refusal.reasons).collect();
+    assert_eq!(
+        reasons,
+        [format!("{said} [dispatch.no-change]"), format!("{said}; it asked a question [dispatch.no-change]")]
+    );
 }
 
 #[test]
@@ -661,4 +672,73 @@ fn a_task_may_be_blocked_from_outside_unless_somebody_is_at_work_on_it() {
 
     run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
     assert_eq!(run.refused(blocked("1.1")).code, RefusedCode::Stale, "what was said before the retry is past");
+}
+
+#[test]
+fn a_task_that_the_run_does_not_have_is_settled_and_has_nothing() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let (known, unknown) = (id("1.1"), id("9.9"));
+    assert!(!run.state.is_settled(&known) && run.state.is_settled(&unknown));
+
+    run.tell(RunEvent::TaskStopRequested { task: known.clone(), grace_ms: None });
+    run.tell(RunEvent::TaskRetryRequested { task: known.clone(), note: String::new() });
+
+    assert_eq!((run.state.retries_of(&known), run.state.retries_of(&unknown)), (1, 0));
+    let cause = switchboard_protocol::run::TaskPauseCause::Requested;
+    run.tell(RunEvent::TaskPaused { task: known.clone(), cause });
+    assert_eq!((run.state.is_paused(&known), run.state.is_paused(&unknown)), (true, false));
+    assert_eq!(run.state.paused_tasks().collect::<Vec<_>>(), [(&known, cause)]);
+    assert!(run.state.task(&unknown).is_none() && run.state.parent_of(&unknown).is_none());
+}
+
+#[test]
+fn a_task_that_has_begun_goes_before_others_that_are_ready() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
+
+    run.fail("1.2");
+
+    assert_eq!(run.starting(), ["1.2", "1.1"]);
+    run.merge("1.2");
+    assert_eq!(run.starting(), ["1.1", "1.3"]);
+}
+
+#[test]
+fn a_worker_is_live_from_its_intent_to_the_end_of_its_turn() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let (worker, other) = (WorkerId::from_bits(7), WorkerId::from_bits(8));
+    let is_live = |run: &Run| (run.state.is_live(&id("1.1"), &worker), run.state.is_live(&id("1.1"), &other));
+    assert_eq!(is_live(&run), (false, false));
+
+    run.tell(RunEvent::WorkerIntended { task: id("1.1"), step: StepId::work(), attempt: 1, worker: worker.clone() });
+    assert_eq!(is_live(&run), (true, false));
+    run.tell(RunEvent::WorkerStarted { task: id("1.1"), worker: worker.clone() });
+    assert_eq!((is_live(&run), run.state.is_live(&id("9.9"), &worker)), ((true, false), false));
+    let (outcome, reason) = (TurnOutcome::Finished, String::new());
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker: worker.clone(), outcome, reason });
+
+    assert_eq!(is_live(&run), (false, false), "its change is being captured");
+}
+
+#[test]
+fn what_is_told_again_about_a_worker_changes_nothing_also_once_the_task_has_gone_on() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let (task, worker) = (id("1.1"), WorkerId::from_bits(7));
+    let events = [
+        RunEvent::WorkerIntended { task: task.clone(), step: StepId::work(), attempt: 1, worker: worker.clone() },
+        RunEvent::WorkerStarted { task: task.clone(), worker: worker.clone() },
+        RunEvent::TurnEnded { task, worker, outcome: TurnOutcome::Failed, reason: "no".to_owned() },
+    ];
+    let repeat = |run: &mut Run, told: &[RunEvent]| {
+        let before = run.state.clone();
+        told.iter().for_each(|event| run.tell(event.clone()));
+        assert_eq!(run.state, before, "{told:?}");
+    };
+    for number in 1..=events.len() {
+        run.tell(events[number - 1].clone());
+        repeat(&mut run, &events[number - 1..number]);
+    }
+    repeat(&mut run, &events);
+    run.start("1.1");
+    repeat(&mut run, &events);
+    assert_eq!(run.view("1.1").refusals.len(), 1);
 }

@@ -25,6 +25,11 @@ impl Run {
         })
     }
 
+    fn end_turn_of_last(&mut self, task: &str, outcome: TurnOutcome) {
+        let worker = WorkerId::from_bits(self.workers);
+        self.tell(RunEvent::TurnEnded { task: id(task), worker, outcome, reason: String::new() });
+    }
+
     fn intend_onto(&self, task: &str, commit: &str, onto: &str) -> RunEvent {
         let attempt = self.view(task).attempt;
         RunEvent::MergeIntended { task: id(task), attempt, commit: commit.to_owned(), onto: onto.to_owned() }
@@ -200,4 +205,32 @@ fn a_conflict_of_a_task_that_is_being_stopped_stops_it_and_is_no_refusal() {
     let view = run.view("1.2");
     assert_eq!((view.state, view.attempt, view.refusals.len()), (TaskState::Stopped, 1, 0));
     assert_eq!(run.moves().as_deref(), Some("1.3"));
+}
+
+#[test]
+fn a_merge_that_met_a_conflict_is_over_and_its_task_can_be_stopped_at_once() {
+    let mut run = second_is_rebased();
+    run.answer_checks("1.2", Verdict::Pass);
+    run.tell(run.intend_onto("1.2", "r-1.2-m-1.1", "m-1.1"));
+    run.tell(RunEvent::MergeConflicted { task: id("1.2"), attempt: 1, files: vec!["a".to_owned()] });
+    run.start("1.2");
+    assert_eq!(run.state.in_doubt().count(), 0, "its worker is known to be at work");
+    run.end_turn_of_last("1.2", TurnOutcome::Failed);
+
+    run.tell(RunEvent::TaskStopRequested { task: id("1.2"), grace_ms: None });
+
+    assert_eq!(run.view("1.2").state, TaskState::Stopped);
+}
+
+#[test]
+fn what_another_task_does_takes_the_turn_from_nobody() {
+    let mut run = second_is_rebased();
+
+    run.tell(RunEvent::TaskPaused { task: id("1.3"), cause: TaskPauseCause::Requested });
+
+    assert_eq!(run.refused(moved("1.3", "m-1.1", "x")).code, RefusedCode::Limit);
+    run.tell(RunEvent::TaskStopRequested { task: id("1.3"), grace_ms: None });
+    run.answer_checks("1.2", Verdict::Pass);
+    run.merge_onto("1.2", "r-1.2-m-1.1", "m-1.1");
+    assert!(matches!(run.view("1.2").state, TaskState::Merged { .. }));
 }

@@ -152,12 +152,20 @@ fn the_cost_of_a_worker_that_reports_none_is_estimated_where_any_ceiling_holds_a
         assert_eq!(run.state.spent(), expected.unwrap_or(0), "{limit:?}");
     }
 
-    let mut run = Run::of(2, &[("1.1", &[], &[])]);
-    run.tell(set(ROOM));
-    let (worker, step) = (WorkerId::from_bits(9), StepId::work());
-    run.tell(RunEvent::WorkerIntended { task: id("1.1"), step, attempt: 1, worker: worker.clone() });
-    run.tell(RunEvent::WorkerLost { task: id("1.1"), worker, reason: "not found".to_owned() });
-    assert_eq!((&run.last[..], run.state.spent()), (&[][..], 0), "a worker that did not start costs nothing");
+    let never_ran: [fn(WorkerId) -> RunEvent; 2] = [
+        |worker| RunEvent::WorkerLost { task: id("1.1"), worker, reason: "not found".to_owned() },
+        |worker| RunEvent::TreeSetupFailed { task: id("1.1"), worker, reason: "npm ci failed".to_owned() },
+    ];
+    for end in never_ran {
+        let mut run = Run::of(2, &[("1.1", &[], &[])]);
+        run.tell(set(ROOM));
+        let (worker, step) = (WorkerId::from_bits(9), StepId::work());
+        run.tell(RunEvent::WorkerIntended { task: id("1.1"), step, attempt: 1, worker: worker.clone() });
+
+        run.tell(end(worker));
+
+        assert_eq!(run.state.spent(), 0, "a worker that did not start costs nothing");
+    }
 }
 
 #[test]
@@ -320,9 +328,15 @@ fn the_rest_of_each_reservation_is_shown_with_its_task() {
 }
 
 #[test]
-fn a_task_is_dear_only_beside_enough_others() {
-    let tasks: [Spec; 5] =
-        [("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[]), ("1.4", &[], &[]), ("1.5", &[], &[])];
+fn a_task_is_dear_only_beside_enough_others_that_are_done() {
+    let tasks: [Spec; 6] = [
+        ("1.1", &[], &[]),
+        ("1.2", &[], &[]),
+        ("1.3", &[], &[]),
+        ("1.4", &[], &[]),
+        ("1.5", &[], &[]),
+        ("1.6", &[], &[]),
+    ];
     let mut run = Run::of(1, &tasks);
     run.tell(set(Budget { ceiling: 1_000_000, reserve: Some(0), ..ROOM }));
     for task in ["1.1", "1.2", "1.3", "1.4"] {
@@ -335,8 +349,46 @@ fn a_task_is_dear_only_beside_enough_others() {
         run.tell(RunEvent::TaskMerged { task: id(task), attempt: 1, commit: format!("m-{task}") });
     }
     let worker = run.start("1.5");
+    run.tell(cost("1.5", &worker, 1_000));
+    run.tell(RunEvent::TaskStopRequested { task: id("1.5"), grace_ms: None });
+    run.tell(ended("1.5", &worker, TurnOutcome::Stopped));
+    let worker = run.start("1.6");
 
-    run.tell(cost("1.5", &worker, 100_000));
+    run.tell(cost("1.6", &worker, 100_000));
 
-    assert_eq!((&run.last[..], run.view("1.5").paused), (&[][..], None));
+    assert_eq!((&run.last[..], run.view("1.6").paused), (&[][..], None), "four tasks are no average");
+}
+
+#[test]
+fn shares_of_a_new_ceiling_for_each_task_are_reported_anew_and_what_is_spent_of_it_is_not() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let alert = |percent, spent| RunEvent::BudgetAlert { percent, spent, task: Some(id("1.1")), of: BudgetScope::Run };
+    run.tell(of_tasks(1_000, AtCeiling::Pause));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 800));
+    assert_eq!(run.last, [alert(75, 800), alert(80, 800)]);
+
+    run.tell(of_tasks(10_000, AtCeiling::Pause));
+    run.tell(cost("1.1", &worker, 7_500));
+    assert_eq!(run.last, [alert(75, 7_500)]);
+
+    run.tell(of_tasks(9_375, AtCeiling::Pause));
+    run.tell(cost("1.1", &worker, 8_000));
+    assert_eq!(run.last, []);
+}
+
+#[test]
+fn a_run_that_is_to_halt_at_its_ceiling_and_is_being_stopped_is_not_stopped_again() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.tell(set(Budget { at_ceiling: AtCeiling::Halt, ..ROOM }));
+    let worker = run.start("1.1");
+    run.tell(RunEvent::RunStopRequested);
+
+    run.tell(cost("1.1", &worker, 1_000));
+
+    assert!(run.last.iter().all(|event| matches!(event, RunEvent::BudgetAlert { .. })), "{:?}", run.last);
+    run.tell(ended("1.1", &worker, TurnOutcome::Stopped));
+    run.tell(RunEvent::RunFinished { outcome: RunOutcome::Stopped });
+    run.tell(cost("1.1", &worker, 2_000));
+    assert_eq!(run.last, []);
 }

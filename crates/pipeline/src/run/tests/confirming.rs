@@ -260,3 +260,22 @@ fn a_rebased_change_that_a_person_is_asked_about_lets_the_next_one_onto_the_bran
     });
     assert_eq!(rebased, Some(id("1.3")));
 }
+
+#[test]
+fn a_question_that_is_asked_as_its_task_is_paused_is_still_answered() {
+    let mut run = run();
+    run.pass_on("1.1", "b");
+    let (input, _, _) = run.question("1.1").unwrap();
+    let cause = switchboard_protocol::run::TaskPauseCause::Requested;
+    run.tell(RunEvent::TaskPaused { task: id("1.1"), cause });
+    assert_eq!(run.question("1.1"), None, "nobody is asked in a pause");
+
+    let (need, reason) = (NeedId::from_bits(1), "really?".to_owned());
+    run.tell(RunEvent::ConfirmationAsked { task: id("1.1"), attempt: 1, need: need.clone(), input, reason });
+
+    assert!(run.effects().contains(&Effect::AwaitAnswer { task: id("1.1"), need }), "{:?}", run.effects());
+    run.say("1.1", 1, PersonAnswer::Allow, "");
+    assert!(!run.doing().contains(&"merge".to_owned()), "it is paused");
+    run.tell(RunEvent::TaskResumed { task: id("1.1") });
+    assert!(run.doing().contains(&"merge".to_owned()), "{:?}", run.doing());
+}

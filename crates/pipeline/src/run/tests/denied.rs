@@ -122,3 +122,18 @@ fn what_a_worker_left_unchanged_may_be_asked_about_too() {
 
     assert_eq!(run.effects(), [Effect::AwaitAnswer { task: id("1.1"), need: need(1) }]);
 }
+
+#[test]
+fn a_question_of_a_task_that_is_blocked_meanwhile_does_not_hold_its_retry() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    ask(&mut run, "1.1", 1);
+    let reason = "no agent".to_owned();
+    run.tell(RunEvent::TaskBlocked { task: id("1.1"), attempt: 1, retries: None, reason });
+
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
+
+    assert_eq!(run.starting(), ["1.1"]);
+    let before = run.state.clone();
+    answer(&mut run, "1.1", 1, PersonAnswer::GiveUp);
+    assert_eq!(run.state, before, "the answer comes too late");
+}

@@ -176,18 +176,35 @@ fn a_retried_subtask_of_a_paused_task_is_paused_with_it() {
 }
 
 #[test]
-fn a_retry_ends_the_pause_of_its_task_and_allows_a_high_cost_that_paused_it() {
-    let mut run = Run::of(2, &[("1.1", &[], &[])]);
+fn a_retry_ends_the_pause_of_its_task_and_allows_a_high_cost_only_if_that_paused_it() {
     for cause in [TaskPauseCause::Requested, TaskPauseCause::Dear, TaskPauseCause::Budget] {
+        let mut run = Run::of(2, &[("1.1", &[], &[])]);
         run.tell(RunEvent::TaskPaused { task: id("1.1"), cause });
         run.tell(blocked(&run, "1.1"));
 
         run.tell(retry("1.1"));
 
         assert_eq!((run.view("1.1").paused, run.starting()), (None, vec!["1.1".to_owned()]), "{cause:?}");
+        let at = run.state.tasks[&id("1.1")];
+        assert_eq!(run.state.records[at].is_high_cost_allowed, cause == TaskPauseCause::Dear, "{cause:?}");
     }
-    let at = run.state.tasks[&id("1.1")];
-    assert!(run.state.records[at].is_high_cost_allowed);
+}
+
+#[test]
+fn a_retry_ends_a_requested_pause_of_its_run_if_one_worker_fits_below_the_ceiling() {
+    for (reserve, pause) in [(60, None), (100, None), (101, Some(PauseCause::Budget))] {
+        let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+        run.tell(stop("1.1"));
+        run.tell(RunEvent::RunPaused { cause: PauseCause::Requested });
+        let budget = Budget { ceiling: 100, task: None, reserve: Some(reserve), at_ceiling: AtCeiling::Pause };
+        run.tell(RunEvent::BudgetSet { budget: Some(budget), plan: None, day: false });
+        assert_eq!(run.last, []);
+
+        run.tell(retry("1.1"));
+
+        let event = pause.map_or(RunEvent::RunResumed, |cause| RunEvent::RunPaused { cause });
+        assert_eq!((&run.last[..], run.state.pause()), (&[event][..], pause), "{reserve}");
+    }
 }
 
 #[test]

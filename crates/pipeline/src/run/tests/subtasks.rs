@@ -386,6 +386,10 @@ fn turns_that_are_omitted_count_as_held_and_have_no_worker() {
     });
     let step = step.unwrap();
 
+    let (task, other) = (id("1.1.r3.p1"), StepId::new(step.clone()).unwrap());
+    let late = RunEvent::TurnOmitted { task, step: other, attempt: 2 };
+    assert_eq!(run.refused(late).code, RefusedCode::Stale, "that of another attempt");
+
     for turn in ["1.1.r3.p1", "1.1.r3.p2", "1.1.r3.p2"] {
         run.tell(omit(turn, &step));
     }

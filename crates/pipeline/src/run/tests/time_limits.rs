@@ -35,6 +35,7 @@ fn the_time_that_a_worker_waits_for_a_pause_is_added_to_its_limit() {
     for (begin, end) in pauses {
         let mut run = Run::of(2, &[("1.1", &[], &[])]);
         run.start("1.1");
+        run.now = 999;
         assert_eq!(run.deadline(), Some(1_000));
 
         run.tell_at(400, begin.clone());

@@ -187,3 +187,142 @@ fn a_person_is_asked_about_files_outside_only_where_the_plan_says_pause_and_the_
     assert_eq!(asks(&["-secretscan", "-test_integrity", "-scope"], scope("pause")), 0);
     assert_eq!(asks(&[], scope("warn")), 1, "about what secretscan finds");
 }
+
+#[test]
+fn of_what_a_task_depends_on_the_one_behind_the_barrier_is_named() {
+    let tasks = [("1.1", &["1.2", "2.1"][..], json!({})), ("1.2", &[][..], json!({})), ("2.1", &[][..], json!({}))];
+
+    let refusals = compiled(&plan(json!({}), &tasks)).unwrap_err();
+
+    let reasons: Vec<_> = refusals.iter().map(WayRefusal::line).collect();
+    assert_eq!(
+        reasons,
+        ["task 1.1, step start: it depends on 2.1, which waits until its own phase or slice is merged; \
+          move the task, or set x-switchboard.barrier to false"]
+    );
+}
+
+#[test]
+fn a_slice_that_waits_for_another_can_not_be_waited_for_by_it() {
+    let slice = |name: &str| json!({ "slice": name });
+    let tasks = [("1.1", &["1.3"][..], slice("a")), ("1.2", &[][..], slice("a")), ("1.3", &[][..], slice("b"))];
+
+    assert!(compiled(&plan(json!({}), &tasks)).is_ok(), "slices wait for each other only on request");
+    let refusals = compiled(&plan(json!({ "barrier": true }), &tasks)).unwrap_err();
+
+    let found: Vec<_> = refusals.iter().map(|refusal| refusal.task.as_ref().map(TaskId::as_str)).collect();
+    assert_eq!(found, [Some("1.1")]);
+}
+
+#[test]
+fn a_single_refusal_is_the_failure_itself_and_a_note_names_the_tasks_that_it_is_about() {
+    let own = |gates: Value| json!({ "gates": gates });
+    let tasks = [("1.1", &[][..], own(json!(["xyz"]))), ("1.2", &[][..], json!({}))];
+    let refusals = compiled(&plan(json!({}), &tasks)).unwrap_err();
+    let failure = failure(&refusals);
+    assert_eq!((failure.code.as_str(), failure.cause.len()), ("plan.unknown-gate", 1));
+    assert!(failure.to_string().contains("task 1.1, step xyz: there is no gate \"xyz\"; there are: "), "{failure}");
+
+    let left_out = own(json!(["-secretscan"]));
+    let tasks = [("1.1", &[][..], left_out.clone()), ("1.2", &[][..], json!({})), ("1.3", &[][..], left_out)];
+    let notes = compiled(&plan(json!({ "test": "t", "build": "b" }), &tasks)).unwrap().notes;
+    assert_eq!(notes, ["gate secretscan is left out: the plan says so (task 1.1, 1.3)"]);
+}
+
+#[test]
+fn each_step_of_a_team_has_the_limits_that_the_run_sets_and_a_coder_alone_waits_for_models_as_usual() {
+    let limits = switchboard_protocol::run::TeamLimits {
+        malformed_answers: 6,
+        agent_errors: 7,
+        lost_workers: 8,
+        transient_errors: 9,
+        ..switchboard_protocol::run::TeamLimits::default()
+    };
+    let of = |settings: Value| {
+        let plan = plan(settings, &[("1.1", &[], json!({ "scope": ["src/**"] }))]);
+        let expanded = crate::subtasks::expand(&plan).unwrap();
+        let prepared = prepare(&expanded.plan, &BTreeSet::new(), None);
+        let ways = compile(&expanded, &prepared, &limits, usual_attempts).unwrap().ways;
+        let steps: Vec<_> = ways.iter().flat_map(|way| way.steps().to_vec()).collect();
+        steps.into_iter().filter(|step| matches!(step.does, StepAction::Work { .. })).collect::<Vec<_>>()
+    };
+
+    let team = of(json!({ "team": true }));
+    let (coders, judges): (Vec<_>, Vec<_>) = team.into_iter().partition(|step| step.does.answer().is_none());
+    let [coder] = &coders[..] else { panic!("{coders:?}") };
+    assert_eq!((coder.limits.losses, coder.limits.transients, coder.limits.failures), (8, 9, 0));
+    assert!(coder.limits.is_lenient);
+    assert!(judges.len() > 2);
+    for Step { id, limits: Limits { attempts, losses, failures, transients, .. }, .. } in &judges {
+        assert_eq!((*attempts, *losses, *failures, *transients), (7, 8, 8, 9), "{id}");
+    }
+    let [alone] = &of(json!({}))[..] else { panic!("one worker") };
+    assert_eq!((alone.limits.losses, alone.limits.transients), (8, 0));
+}
+
+#[test]
+fn a_person_is_asked_what_the_plan_asks_and_nothing_if_it_wants_nobody_asked() {
+    let asked = |settings: Value| -> (Vec<Option<String>>, bool) {
+        let plan = plan(json!({ "test": "t", "build": "b" }), &[("1.1", &[], settings)]);
+        let compiled = compiled(&plan).unwrap();
+        let question = |step: &Step| {
+            let StepAction::Ask { question } = &step.does else { return None };
+            Some(question.clone())
+        };
+        let questions = compiled.ways.iter().flat_map(|way| way.steps()).filter_map(question).collect();
+        (questions, compiled.notes.iter().any(|note| note.starts_with("nobody is asked")))
+    };
+
+    assert_eq!(asked(json!({})), (vec![None], false), "about what secretscan finds");
+    assert_eq!(asked(json!({ "confirm": "may it?" })), (vec![Some("may it?".to_owned())], false));
+    assert_eq!(asked(json!({ "confirm": "may it?", "gates": ["-all"] })), (vec![Some("may it?".to_owned())], false));
+    assert_eq!(asked(json!({ "confirm": false })), (vec![], true));
+    assert_eq!(asked(json!({ "gates": ["-all"] })), (vec![], false), "no gate can find anything");
+}
+
+#[test]
+fn what_a_linter_can_fix_is_fixed_where_a_change_is_made_and_not_where_it_is_chosen() {
+    let plan = plan(json!({ "lint_fix": ["fix"] }), &[("1.1", &[], json!({ "best_of": 2 }))]);
+
+    let compiled = compiled(&plan).unwrap();
+
+    let names = |way: &Graph| way.steps().iter().map(|step| step.id.to_string()).collect::<Vec<_>>();
+    let fixes = |makes: &str| {
+        let way = compiled.ways.iter().map(|way| names(way)).find(|names| names.iter().any(|name| name == makes));
+        way.expect("there is such a way").iter().filter(|name| *name == "lint_fix").count()
+    };
+    assert_eq!((fixes("work"), fixes("choose")), (1, 0));
+}
+
+#[test]
+fn a_task_holds_the_paths_that_it_declares_and_a_subtask_holds_none() {
+    let settings = json!({ "best_of": 2, "reads": ["docs"] });
+    let mut plan = plan(json!({}), &[("1.1", &[], settings)]);
+    plan.phases[0].tasks[0].files_touched = vec!["src/a.rs".to_owned()];
+
+    let compiled = compiled(&plan).unwrap();
+
+    let held: Vec<_> = compiled
+        .units
+        .iter()
+        .filter_map(|unit| Some((unit.unit.task()?, unit.writes.len(), unit.reads.len())))
+        .collect();
+    assert_eq!(held.len(), 3);
+    for (task, writes, reads) in held {
+        let expected = if task.as_str() == "1.1" { (1, 1) } else { (0, 0) };
+        assert_eq!((writes, reads), expected, "{task}");
+    }
+}
+
+#[test]
+fn a_security_review_is_left_out_in_advance_only_where_no_code_changes() {
+    for (file, is_left_out) in [("README.md", true), ("src/sum.rs", false)] {
+        let mut plan = plan(json!({ "team": true }), &[("1.1", &[], json!({}))]);
+        plan.phases[0].tasks[0].files_touched = vec![file.to_owned()];
+
+        let notes = compiled(&plan).unwrap().notes;
+
+        let is_noted = notes.iter().any(|note| note.starts_with("step security_review is left out"));
+        assert_eq!(is_noted, is_left_out, "{file}: {notes:?}");
+    }
+}

@@ -152,16 +152,56 @@ fn work_that_is_dropped_opens_its_step_again_and_keeps_what_was_judged() {
 }
 
 #[test]
-fn the_reviews_of_a_change_hold_for_another_tree_of_the_same_work() {
+fn what_reads_the_source_holds_if_the_work_is_done_again_with_the_same_tree() {
     let mut unit = team();
+    let judge = |unit: &mut Unit| {
+        say(unit, 1, Verdict::Pass);
+        say(unit, 2, Verdict::Pass);
+    };
     do_work(&mut unit, 0, "1");
-    say(&mut unit, 1, Verdict::Pass);
+    judge(&mut unit);
+    do_work(&mut unit, 3, "2");
     say(&mut unit, 2, Verdict::Pass);
-    let source = unit.input(1);
+    unit.resume_at(0).unwrap();
+    assert_eq!(unit.open(), [0]);
 
-    unit.capture(3, change("1")).unwrap();
+    do_work(&mut unit, 0, "2");
 
-    assert_eq!(unit.input(1), source);
-    assert!(unit.is_current(2), "the tree is the same");
+    assert!(unit.is_current(3), "the tests read the same source");
+    judge(&mut unit);
     assert_eq!(unit.open(), [4]);
+    unit.resume_at(0).unwrap();
+    do_work(&mut unit, 0, "3");
+    judge(&mut unit);
+    assert_eq!(unit.open(), [3], "another source needs other tests");
+}
+
+#[test]
+fn a_step_that_is_put_off_or_taken_back_was_not_carried_out() {
+    for give_up in [Unit::put_off as GiveUp, Unit::take_back] {
+        let mut unit = team();
+        unit.intend(0, worker(7)).unwrap();
+
+        assert_eq!(give_up(&mut unit, 0), Ok(Moved::On));
+
+        assert_eq!((unit.spent(0), unit.open()), (Spent::default(), vec![0]));
+    }
+}
+
+#[test]
+fn a_reader_waits_while_a_writer_is_at_work_whose_step_it_does_not_follow() {
+    let reader = Step { back: None, ..check("of_head", &[], &[Input::Head]) };
+    let steps = vec![work("work", &[Zone::Source]), reader];
+    let mut unit = Unit::new(Arc::new(Graph::new(Way { steps }).unwrap()), Digest::ZERO, Digest::ZERO, "head");
+    assert_eq!(unit.open(), [1], "a reader goes before a writer");
+    say(&mut unit, 1, Verdict::Pass);
+    unit.intend(0, worker(7)).unwrap();
+
+    unit.move_head("other");
+
+    assert_eq!(unit.open(), Vec::<usize>::new());
+    unit.start(0, Millis(0)).unwrap();
+    unit.end(0).unwrap();
+    unit.capture(0, change("1")).unwrap();
+    assert_eq!(unit.open(), [1]);
 }
