@@ -128,8 +128,11 @@ fn started(parts: u32) -> serde_json::Value {
 }
 
 fn kinds(events: Result<Vec<RunEvent>, String>) -> Vec<String> {
-    let kind = |event: &RunEvent| serde_json::to_value(event).unwrap()["kind"].as_str().unwrap().to_owned();
-    events.unwrap().iter().map(kind).collect()
+    let kind = |event: &RunEvent| {
+        let event = serde_json::to_value(event).expect("an event as JSON");
+        event["kind"].as_str().expect("its kind").to_owned()
+    };
+    events.expect("the event is read").iter().map(kind).collect()
 }
 
 #[test]
