@@ -38,6 +38,7 @@ mod starts;
 mod steering;
 mod task_reports;
 mod traces;
+mod watched;
 mod workers;
 
 /// Runs a test with a daemon in a simulation without failures, and the request for a run of the simulation's plan.
