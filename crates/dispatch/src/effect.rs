@@ -26,6 +26,8 @@ mod start_point;
 mod start_worker;
 mod stop_worker;
 mod take_answer;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
