@@ -38,6 +38,7 @@ mod starts;
 mod steering;
 mod task_reports;
 mod traces;
+mod user_branches;
 mod watched;
 mod workers;
 
