@@ -155,6 +155,8 @@ async fn serve(
             }
         }
     }
+    // Closed first, so that the watch can tell this connection from a newer one.
+    drop(commands);
     if link.send(Signal::Detached).await.is_err() {
         tracing::debug!(worker = %link.worker(), "the worker's watch ended before its shim");
     }

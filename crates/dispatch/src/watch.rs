@@ -374,6 +374,8 @@ impl Watch {
                 self.acknowledge().await;
                 Ok(())
             }
+            // The end of an old connection of a shim that has connected again.
+            Signal::Detached if self.is_connected() => Ok(()),
             Signal::Detached => {
                 (self.commands, self.pulse) = (None, None);
                 self.since = Instant::now();
@@ -391,6 +393,10 @@ impl Watch {
                 Ok(())
             }
         }
+    }
+
+    fn is_connected(&self) -> bool {
+        self.commands.as_ref().is_some_and(|commands| !commands.is_closed())
     }
 
     /// Ends the placeholder of a by-hand step once the work was reported as done or stuck.

@@ -1,6 +1,7 @@
 //! Worker that is watched without an engine: tests play its shim, and see what is recorded of it and what it is told.
 
 mod attached;
+mod connected;
 mod frames;
 mod silent;
 
@@ -53,6 +54,7 @@ struct Equipped {
 /// Worker that is watched.
 struct Watched {
     store: Store,
+    daemon: Dispatch,
     world: Arc<World>,
     link: Arc<Link>,
     shim: Arc<Played>,
@@ -192,6 +194,12 @@ impl Watched {
         told
     }
 
+    /// Ends a connection of the shim.
+    async fn detaches(&self, commands: mpsc::Receiver<ShimCommand>) {
+        drop(commands);
+        self.sends(Signal::Detached).await;
+    }
+
     /// Returns the kinds of all recorded steps.
     fn kinds(&self) -> Vec<String> {
         lock(&self.steps).iter().flat_map(|(steps, _)| steps.iter().map(kind)).collect()
@@ -279,13 +287,15 @@ async fn watched(Equipped { driver, coordination, before }: Equipped) -> Watched
     let commits = Arc::new(Mutex::default());
     world.ports.shims = Arc::clone(&shim) as Arc<dyn Shims>;
     world.ports.commits = Arc::new(Noted { store: store.clone(), commits: Arc::clone(&commits) });
-    let world = Arc::new(world);
+    let daemon = Dispatch::with(world);
+    let world = Arc::clone(&daemon.world);
     let mut plan = crate::tests::run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
     plan.coordination = coordination;
     let (sender, inbox) = mpsc::channel(16);
     let watched = Watched {
         store,
         world: Arc::clone(&world),
+        daemon,
         link: {
             let reachable = Reachable::new(Arc::clone(&world), &worker());
             reachable.watch(Arc::new(plan), TaskId::new("1.1").unwrap(), Handle::new(sender));

@@ -35,11 +35,11 @@ fn a_shim_that_connects_is_told_what_holds_for_its_worker() {
         assert_eq!(ordered(&mut first), [ShimCommand::Beat { every_ms: 60_000 }]);
         at.link.pause(REBASED);
         settled().await;
-        at.sends(Signal::Detached).await;
+        at.detaches(first).await;
 
         let mut second = at.attaches(1, false).await;
         assert_eq!(ordered(&mut second), [pause(true)], "its tree is still to be rebased");
-        at.sends(Signal::Detached).await;
+        at.detaches(second).await;
         at.link.pause(Waits::default());
         settled().await;
         let mut third = at.attaches(1, false).await;
@@ -47,7 +47,7 @@ fn a_shim_that_connects_is_told_what_holds_for_its_worker() {
         at.link.stop(StopCause::Requested, Duration::from_millis(70)).await;
         settled().await;
         assert_eq!(ordered(&mut third), [ShimCommand::Stop { grace_ms: 70 }]);
-        at.sends(Signal::Detached).await;
+        at.detaches(third).await;
         let mut fourth = at.attaches(1, false).await;
         assert_eq!(ordered(&mut fourth), [ShimCommand::Resume, ShimCommand::Stop { grace_ms: 70 }]);
     });

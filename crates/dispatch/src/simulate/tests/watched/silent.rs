@@ -53,9 +53,9 @@ fn a_running_shim_has_time_to_connect_and_hangs_if_it_does_not() {
     for was_connected in [false, true] {
         with_watched(Equipped::default(), async |at| {
             if was_connected {
-                drop(at.attaches(1, true).await);
+                let commands = at.attaches(1, true).await;
                 beats(3).await;
-                at.sends(Signal::Detached).await;
+                at.detaches(commands).await;
             }
             beats(11).await;
             assert_eq!((at.shim.calls(), at.lost()), (Vec::new(), None));
