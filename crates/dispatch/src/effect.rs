@@ -27,7 +27,7 @@ mod start_worker;
 mod stop_worker;
 mod take_answer;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::time::Duration;
 

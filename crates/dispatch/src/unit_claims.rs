@@ -164,5 +164,10 @@ mod tests {
 
         assert_eq!(of(json!([["KEY", "1"]]), 2, true), of(json!([["KEY", "2"]]), 2, false));
         assert_ne!(of(json!([]), 2, false), of(json!([]), 3, false));
+        let from = |source: &str, ends_daemon: bool, setup_env: serde_json::Value| {
+            let asked = json!({ "plan": "{}", "source": source, "ends_daemon": ends_daemon, "setup_env": setup_env });
+            request_digest(&request(asked))
+        };
+        assert_eq!(from("a.json", true, json!([["KEY", "1"]])), from("b.json", false, json!([])));
     }
 }

@@ -139,6 +139,27 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_folder_stands_for_its_work_tree_unless_that_is_a_runs() {
+        let at = crate::effect::tests::Stand::new(|_| {});
+        let (git, trees) = (&at.ctx.world.ports.git, &at.ctx.plan.worktrees);
+        for (tree, branch) in [("theirs", "feature"), ("ours", "switchboard-task/run_1/1.1")] {
+            git.worktree_add(&trees.join(tree), branch, &at.first, &[]).unwrap();
+            std::fs::create_dir(trees.join(tree).join("deep")).unwrap();
+        }
+
+        let [theirs, ours] = ["theirs", "ours"].map(|tree| trees.join(tree));
+        for (folder, root) in [
+            (None, &at.folder),
+            (Some(at.folder.clone()), &at.folder),
+            (Some(theirs.join("deep")), &theirs),
+            (Some(ours.join("deep")), &at.folder),
+        ] {
+            let found = holding(&at.ctx.world, folder.as_deref()).await.unwrap();
+            assert_eq!(found.root(), root, "{folder:?}");
+        }
+    }
+
     #[test]
     fn only_branches_of_runs_are_ours() {
         let commit = Oid::parse(&"1".repeat(40)).unwrap();

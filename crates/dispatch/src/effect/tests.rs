@@ -2,8 +2,11 @@
 
 mod answers;
 mod captured;
+mod full_disk;
 mod gate_tree;
 mod judging;
+mod names;
+mod proposals;
 mod set_up;
 
 use std::path::{Path, PathBuf};
@@ -47,17 +50,17 @@ struct Nobody;
 
 /// Checks that answer what a test says.
 #[derive(Default)]
-pub(super) struct Answers {
-    pub(super) reports: Mutex<Vec<CheckReport>>,
-    pub(super) asked: Mutex<Vec<CheckRequest>>,
+pub(crate) struct Answers {
+    pub(crate) reports: Mutex<Vec<CheckReport>>,
+    pub(crate) asked: Mutex<Vec<CheckRequest>>,
 }
 
 /// Run of a plan in a repository with one commit.
-pub(super) struct Stand {
-    pub(super) ctx: Ctx,
-    pub(super) repository: Repository,
-    pub(super) first: Oid,
-    pub(super) folder: PathBuf,
+pub(crate) struct Stand {
+    pub(crate) ctx: Ctx,
+    pub(crate) repository: Repository,
+    pub(crate) first: Oid,
+    pub(crate) folder: PathBuf,
     /// Steps that were reported to the run.
     steps: Arc<Mutex<Vec<RunEvent>>>,
     _state: tempfile::TempDir,
@@ -146,7 +149,7 @@ impl Checks for Answers {
 
 impl Stand {
     /// Makes a run of one task with these settings, whose plan is changed first.
-    pub(super) fn new(change: impl FnOnce(&mut RunPlan)) -> Self {
+    pub(crate) fn new(change: impl FnOnce(&mut RunPlan)) -> Self {
         let repository = Repository::new();
         let exclude = repository.repo.common_dir().join("info/exclude");
         std::fs::write(exclude, "*.ignored\n").unwrap();
@@ -186,7 +189,7 @@ impl Stand {
     }
 
     /// Makes a run of one task with these fields.
-    pub(super) fn of_task(task: &Value, change: impl FnOnce(&mut RunPlan)) -> Self {
+    pub(crate) fn of_task(task: &Value, change: impl FnOnce(&mut RunPlan)) -> Self {
         let mut whole = json!({ "id": "1.1", "phase": 1, "description": "d" });
         whole.as_object_mut().unwrap().extend(task.as_object().unwrap().clone());
         let of_task = run_plan(&json!([whole]));
@@ -197,12 +200,21 @@ impl Stand {
     }
 
     /// Records a worker of the task that began at this commit; `judges` if it judges the task's change.
-    pub(super) async fn works(&self, number: u64, judges: Option<JudgingStep>, start: &Oid) -> WorkerId {
+    pub(crate) async fn works(&self, number: u64, judges: Option<JudgingStep>, start: &Oid) -> WorkerId {
+        self.equips("1.1", number, judges, start).await
+    }
+
+    /// Records a worker of another task.
+    pub(crate) async fn works_on(&self, task: &str, number: u64, start: &Oid) -> WorkerId {
+        self.equips(task, number, None, start).await
+    }
+
+    async fn equips(&self, task: &str, number: u64, judges: Option<JudgingStep>, start: &Oid) -> WorkerId {
         let worker = WorkerId::from_bits(number);
         self.records(&WorkerFact::WorkerEquipped {
             worker: worker.clone(),
             run: self.ctx.plan.run.clone(),
-            task: "1.1".to_owned(),
+            task: task.to_owned(),
             attempt: 1,
             agent: AgentName::new("ann").unwrap(),
             driver: "acp".to_owned(),
@@ -221,42 +233,42 @@ impl Stand {
     }
 
     /// Records a fact of a worker.
-    pub(super) async fn records(&self, fact: &WorkerFact) {
+    pub(crate) async fn records(&self, fact: &WorkerFact) {
         let worker = json!(fact)["facts"]["worker"].as_str().unwrap().to_owned();
         let event = NewEvent::of(fact, format!("worker/{worker}"), "daemon").unwrap();
         self.ctx.world.store.commit(Batch::synced().event(event)).await.unwrap();
     }
 
     /// Records what a worker says of its step.
-    pub(super) async fn says(&self, worker: &WorkerId, state: StepState, note: &str, answer: Option<Value>) {
+    pub(crate) async fn says(&self, worker: &WorkerId, state: StepState, note: &str, answer: Option<Value>) {
         let action = WorkerAction::ReportStep { state, note: note.to_owned(), answer };
         let event = crate::identity::event(worker, &AgentName::new("ann").unwrap(), 1, &action).unwrap();
         self.ctx.world.store.commit(Batch::synced().event(event)).await.unwrap();
     }
 
     /// Returns the steps that were reported to the run.
-    pub(super) fn steps(&self) -> Vec<RunEvent> {
+    pub(crate) fn steps(&self) -> Vec<RunEvent> {
         lock(&self.steps).clone()
     }
 
     /// Makes the work tree of the task at a commit.
-    pub(super) fn makes_worktree(&self, at: &Oid) -> PathBuf {
+    pub(crate) fn makes_worktree(&self, at: &Oid) -> PathBuf {
         let (tree, branch) = (self.ctx.plan.worktree(&task()), self.ctx.plan.task_branch(&task()));
         self.ctx.world.ports.git.worktree_add(&tree, &branch, at, &[]).unwrap();
         tree
     }
 
     /// Commits a file in the repository's own work tree.
-    pub(super) fn commits(&self, file: &str, text: &str) -> Oid {
+    pub(crate) fn commits(&self, file: &str, text: &str) -> Oid {
         std::fs::write(self.folder.join(file), text).unwrap();
         self.repository.commit_in(&self.folder, file)
     }
 }
 
-pub(super) fn task() -> TaskId {
+pub(crate) fn task() -> TaskId {
     TaskId::new("1.1").unwrap()
 }
 
-pub(super) fn text(path: &Path) -> Option<String> {
+pub(crate) fn text(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }

@@ -1,5 +1,6 @@
 //! Tests what is taken from a worker's tree as its change, and what follows if there is none.
 
+use switchboard_pipeline::subtasks::{Shape, WorkResult};
 use switchboard_protocol::frame::{DriverSpec, WorkerEvent};
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::verb::run::AgentChoice;
@@ -61,6 +62,27 @@ async fn all_that_a_worker_leaves_in_its_tree_is_its_change_and_fifty_of_its_fil
     assert_eq!(base, at.first.as_str());
     let git = &at.ctx.world.ports.git;
     assert_eq!(git.branch(&at.ctx.plan.task_branch(&task())).unwrap().unwrap().as_str(), commit);
+}
+
+#[tokio::test]
+async fn the_lines_of_changes_that_are_compared_are_counted_and_those_of_no_others() {
+    for (result, expected) in [(WorkResult::Candidate, 2), (WorkResult::Merged, 0)] {
+        let at = Stand::of_task(&json!({}), |plan| {
+            plan.default_agent = AgentName::new("ann").ok();
+            plan.agents.insert("ann".to_owned(), AgentChoice::new(AgentName::new("ann").unwrap(), acp()));
+            plan.shapes.insert(task(), Shape { result, ..Shape::default() });
+        });
+        let worker = at.works(1, None, &at.first).await;
+        std::fs::write(at.makes_worktree(&at.first).join("kept"), "second\n").unwrap();
+
+        at.captures(&worker, None, false).await;
+
+        let steps = at.steps();
+        assert!(
+            matches!(steps.as_slice(), [RunEvent::ChangeCaptured { lines, .. }] if *lines == expected),
+            "{steps:?}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Tests which runs a daemon takes up at its start.
 
-use super::merges::world;
+use super::merges::{over, record, world};
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -30,6 +30,53 @@ async fn a_run_that_can_not_be_taken_up_claims_no_units_of_its_plan() {
     let claimed = Dispatch::with(world).claimed("k", &wanted, None).await.unwrap();
 
     assert!(claimed.is_empty());
+}
+
+#[test]
+fn the_units_of_a_job_are_claimed_by_nobody_else() {
+    with_stage(super::at_work::slow(), async |_, daemon, request| {
+        let job = serde_json::from_value(json!({ "tasks": [{ "task": "look" }] })).unwrap();
+        let request = StartRunRequest { plan: String::new(), job: Some(job), ..request };
+        let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        let wanted: BTreeSet<_> = daemon.views(&run).await.unwrap().into_iter().map(|view| view.task).collect();
+
+        assert!(!wanted.is_empty() && daemon.claimed("", &wanted, None).await.unwrap().is_empty());
+    });
+}
+
+/// Day after the one on which a history begins.
+const DAY_MS: i64 = 24 * 3_600_000;
+
+#[tokio::test(start_paused = true)]
+async fn a_daemon_counts_once_what_was_spent_on_the_day_before_it_started() {
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let (store, _) = world(&stage);
+    let (live, ended) = (RunId::from_bits(1), RunId::from_bits(2));
+    let cost = |worker: u64, total: u64| {
+        json!({ "kind": "cost_counted", "facts": { "task": "1.1", "worker": WorkerId::from_bits(worker),
+            "total_micro_usd": total, "estimated": false } })
+    };
+    for run in [&live, &ended] {
+        let [configured, finished] = over(run, &"1".repeat(40));
+        record(&store, &[configured, cost(1, 5)], run).await;
+        if run == &ended {
+            record(&store, &[finished], run).await;
+        }
+    }
+    stage.clock.pass(DAY_MS);
+    record(&store, &[cost(1, 8), cost(2, 4), cost(2, 6)], &live).await;
+
+    for (day, expected) in [(Some(100), Some(9)), (None, None)] {
+        lock(&stage.limits).day = day;
+        let ports = ports::ports(&stage, &store);
+        let world = World::new(store.clone(), config(&stage), ports, CancellationToken::new());
+        for _ in 0..2 {
+            world.read_limits().await.unwrap();
+            lock(&stage.limits).workers = Some(7);
+            let spent = world.shared.state().day_at(store.now()).map(|ceiling| ceiling.spent);
+            assert_eq!(spent, expected);
+        }
+    }
 }
 
 #[test]

@@ -222,4 +222,7 @@ async fn only_merges_into_the_branch_that_a_run_began_on_since_its_end_move_that
     let [_, finished] = over(&at.run, "");
     record(&at.store, &[finished], &at.run).await;
     assert!(!has_moved(), "the run has gone on since");
+    let moved = json!({ "run": at.run, "target": repo::MAIN, "from": "1".repeat(40), "to": "2".repeat(40) });
+    record(&at.store, &[json!({ "kind": "run_merged", "facts": moved })], &at.run).await;
+    assert!(has_moved(), "at the very end of the run");
 }

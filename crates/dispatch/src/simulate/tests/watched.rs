@@ -3,18 +3,21 @@
 mod attached;
 mod connected;
 mod frames;
+mod guarded;
 mod silent;
 
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::frame::{FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerSpec};
+use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerSpec};
 use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::WorkerFact;
 use switchboard_store::Durability;
 use tokio::sync::mpsc;
@@ -35,6 +38,8 @@ struct Played {
     journal: Mutex<Vec<Frame>>,
     /// Names of the calls that end something.
     calls: Mutex<Vec<&'static str>>,
+    /// Number of times that its state was asked for.
+    looks: AtomicUsize,
 }
 
 /// Commits of a store, each with the kinds of its events.
@@ -47,12 +52,15 @@ struct Noted {
 struct Equipped {
     driver: &'static str,
     coordination: switchboard_protocol::job::Coordination,
+    /// True if it is the coder of a team.
+    is_of_team: bool,
     /// Facts recorded about it before it is watched.
     before: Vec<WorkerFact>,
 }
 
 /// Worker that is watched.
 struct Watched {
+    stage: Arc<Stage>,
     store: Store,
     daemon: Dispatch,
     world: Arc<World>,
@@ -94,7 +102,7 @@ fn kind(step: &RunEvent) -> String {
 impl Default for Equipped {
     fn default() -> Self {
         let coordination = switchboard_protocol::job::Coordination::Managed;
-        Self { driver: "acp", coordination, before: Vec::new() }
+        Self { driver: "acp", coordination, is_of_team: false, before: Vec::new() }
     }
 }
 
@@ -128,6 +136,7 @@ impl Shims for Played {
     }
 
     fn state(&self, _folder: &Path) -> Shim {
+        self.looks.fetch_add(1, Ordering::Relaxed);
         *lock(&self.state)
     }
 
@@ -256,7 +265,7 @@ fn with_watched(equipped: Equipped, test: impl AsyncFn(Watched)) {
     });
 }
 
-async fn watched(Equipped { driver, coordination, before }: Equipped) -> Watched {
+async fn watched(Equipped { driver, coordination, is_of_team, before }: Equipped) -> Watched {
     let stage = Arc::new(Stage::new(1, SimSpec::kind()));
     let (store, mut world) = world(&stage);
     let fact = WorkerFact::WorkerEquipped {
@@ -283,6 +292,7 @@ async fn watched(Equipped { driver, coordination, before }: Equipped) -> Watched
         state: Arc::new(Mutex::new(Shim::Alive)),
         journal: Mutex::default(),
         calls: Mutex::default(),
+        looks: AtomicUsize::new(0),
     });
     let commits = Arc::new(Mutex::default());
     world.ports.shims = Arc::clone(&shim) as Arc<dyn Shims>;
@@ -291,8 +301,15 @@ async fn watched(Equipped { driver, coordination, before }: Equipped) -> Watched
     let world = Arc::clone(&daemon.world);
     let mut plan = crate::tests::run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
     plan.coordination = coordination;
+    if is_of_team {
+        plan.plan.switchboard = serde_json::from_value(json!({ "team": true })).unwrap();
+        let (ann, driver) = (AgentName::new("ann").unwrap(), DriverSpec::Acp { argv: vec!["ann".to_owned()] });
+        plan.agents.insert("ann".to_owned(), AgentChoice::new(ann.clone(), driver));
+        plan.default_agent = Some(ann);
+    }
     let (sender, inbox) = mpsc::channel(16);
     let watched = Watched {
+        stage,
         store,
         world: Arc::clone(&world),
         daemon,

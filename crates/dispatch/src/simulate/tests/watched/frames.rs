@@ -192,6 +192,20 @@ fn an_agent_that_is_told_something_after_its_turn_has_not_finished_before_the_ne
 }
 
 #[test]
+fn a_shim_that_seals_without_its_agents_end_says_nothing_about_how_it_ended() {
+    with_watched(Equipped::default(), async |at| {
+        at.says(1, started()).await;
+        at.says(2, sealed()).await;
+
+        let steps = lock(&at.steps)[1].0.clone();
+        let [RunEvent::TurnEnded { outcome: TurnOutcome::Failed, reason, .. }] = steps.as_slice() else {
+            panic!("{steps:?}")
+        };
+        assert_eq!(reason, "it ended in the middle of its turn, no exit state");
+    });
+}
+
+#[test]
 fn an_end_that_the_run_does_not_expect_is_a_lost_worker_or_else_only_a_report() {
     for (refused, expected) in [(&["turn_ended"][..], &["worker_lost"][..]), (&["turn_ended", "worker_lost"], &[])] {
         with_watched(Equipped::default(), async |at| {
@@ -260,6 +274,7 @@ fn what_a_turn_has_used_so_far_is_told_to_the_coordinator_of_a_managed_run() {
         (Coordination::Managed, vec![], None),
         (Coordination::Standalone, vec![cost(Some(5), 1, 2)], None),
         (Coordination::Managed, vec![cost(Some(5), 1, 2), cost(Some(6), 3, 4)], Some((Some(11), 4, 6))),
+        (Coordination::Managed, vec![cost(Some(1), 0, 0)], Some((Some(1), 0, 0))),
         (Coordination::Managed, vec![cost(None, 1, 0)], Some((None, 1, 0))),
         (Coordination::Managed, vec![cost(None, 0, 1)], Some((None, 0, 1))),
     ] {

@@ -68,6 +68,15 @@ fn a_running_shim_has_time_to_connect_and_hangs_if_it_does_not() {
 }
 
 #[test]
+fn a_running_shim_that_is_not_connected_is_not_polled() {
+    with_watched(Equipped::default(), async |at| {
+        beats(11).await;
+
+        assert!(at.shim.looks.load(Ordering::Relaxed) < 3, "{:?}", at.shim.looks);
+    });
+}
+
+#[test]
 fn a_shim_that_has_not_begun_is_waited_for_and_then_kept_from_it() {
     with_watched(Equipped::default(), async |at| {
         at.shim.is_now(Shim::NotBegun);
