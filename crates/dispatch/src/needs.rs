@@ -162,3 +162,19 @@ pub(crate) async fn withdraw(world: &World, worker: &WorkerId) -> Result<(), Err
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_six_options_are_recorded_and_long_texts_are_cut() {
+        let option = PermissionOption { id: "i".repeat(41), name: "n".repeat(41), kind: "k".repeat(17) };
+        let fits = PermissionOption { id: "i".repeat(40), name: "n".repeat(40), kind: "k".repeat(16) };
+
+        assert_eq!(options(&vec![fits.clone(); 7]), vec![fits; 6]);
+        let [cut] = options(&[option]).try_into().unwrap();
+        let lengths = [cut.id, cut.name, cut.kind].map(|text| text.chars().filter(|one| *one != '…').count());
+        assert!(lengths[0] <= 40 && lengths[1] <= 40 && lengths[2] <= 16, "{lengths:?}");
+    }
+}

@@ -119,6 +119,19 @@ mod tests {
     }
 
     #[test]
+    fn the_whole_text_is_bounded_however_long_its_lines_are() {
+        let files: Vec<_> = (0..30).map(|n| format!("a/rather/long/path/{n}")).collect();
+        let task = |n: usize| json!({ "id": format!("1.{n}"), "phase": 1, "description": "d".repeat(200), "files_touched": files });
+        let plan = run_plan(&json!((1..60).map(task).collect::<Vec<_>>()));
+        let state = |n| if n < 31 { TaskState::Merged { commit: "c".to_owned() } } else { TaskState::Pending };
+        let views: Vec<_> = (1..60).map(|n| view(&format!("1.{n}"), state(n))).collect();
+
+        let text = plan_state(&plan, &TaskId::new("1.40").unwrap(), &views);
+
+        assert!((ALL - 4..=ALL).contains(&text.len()), "{}", text.len());
+    }
+
+    #[test]
     fn a_large_plan_is_cut() {
         let tasks: Vec<_> =
             (1..300).map(|n| json!({ "id": format!("1.{n}"), "phase": 1, "description": "d".repeat(200) })).collect();

@@ -258,6 +258,8 @@ fn quoted(what: &str, messages: &[Message]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_protocol::job::Coordination;
+
     use super::*;
 
     fn previous(refusals: &[Refusal]) -> Previous<'_> {
@@ -406,9 +408,19 @@ mod tests {
             "sender_verified": true, "recipient": "ben", "payload": "hurry", "state": "accepted", "created_at": 0,
             "seq": 1 });
 
-        let told = format_messages(&[serde_json::from_value(message).unwrap()]);
+        let told = format_messages(&[serde_json::from_value(message.clone()).unwrap()]);
 
         assert!(told.starts_with("You are told something about your task."), "{told}");
+        let message: Message = serde_json::from_value(message).unwrap();
+        let mut plan = crate::tests::run_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+        let task = plan.plan.tasks().next().unwrap().clone();
+        for (coordination, words) in
+            [(Coordination::Managed, mail(std::slice::from_ref(&message))), (Coordination::Standalone, told.clone())]
+        {
+            plan.coordination = coordination;
+            let whole = first(&plan, &task, 1, "", &previous(&[]), std::slice::from_ref(&message));
+            assert!(whole.ends_with(&format!("\n\n{words}")), "{whole}");
+        }
         assert!(told.ends_with("\n--- msg_1 from ann, status_update\nhurry\n---\n"), "{told}");
         assert!(outside("b.rs is none of its files").starts_with("Before you end: b.rs is none of its files."));
     }

@@ -232,6 +232,33 @@ mod tests {
     }
 
     #[test]
+    fn no_character_is_cut_at_either_end() {
+        // The four bytes of the character begin at 3.
+        let folder = spool(&[(0, "abc🦀xyz".as_bytes())]);
+        let part = |wanted, most| read(folder.path(), wanted, most, false).unwrap();
+
+        for most in 3..=9 {
+            let (text, next) = if most < 7 { ("abc", 3) } else { (&"abc🦀xyz"[..most as usize], most) };
+            let head = part(HEAD, most);
+            assert_eq!((texts(&head), head.next), (vec![(0, text)], next), "{most}");
+            let (from, text) = if most < 7 { (7, "xyz") } else { (10 - most, &"abc🦀xyz"[10 - most as usize..]) };
+            let tail = part(TAIL, most);
+            assert_eq!((texts(&tail), tail.next, tail.elided), (vec![(from, text)], 10, 0), "{most}");
+        }
+        let none = part(RequestedPart::From(3), 2);
+        assert_eq!((texts(&none), none.next), (vec![], 3), "the rest comes with the next call");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_shown_as_such_from_the_very_first() {
+        let folder = spool(&[(0, b"\x80\x80ab")]);
+
+        let all = read(folder.path(), TAIL, 100, false).unwrap();
+
+        assert_eq!((texts(&all), all.elided), (vec![(0, "\u{fffd}\u{fffd}ab")], 0));
+    }
+
+    #[test]
     fn what_was_dropped_is_counted_wherever_it_was() {
         let folder = spool(&[(100, b"0123456789"), (150, b"abcdefghij")]);
         let part = |wanted, most| read(folder.path(), wanted, most, false).unwrap();

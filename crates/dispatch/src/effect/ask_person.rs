@@ -115,3 +115,22 @@ async fn again(ctx: &Ctx, need: &NeedId, error: &Error) -> Outcome {
     }
     Outcome::default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_the_plans_own_or_about_what_gates_have_found() {
+        let title = |question: Option<&str>, findings: &[&str]| {
+            let question = question.map(str::to_owned);
+            let findings = findings.iter().map(ToString::to_string).collect();
+            Question { commit: "c", base: "b", input: Digest::ZERO, question, findings }.title()
+        };
+
+        assert_eq!(title(Some("does it read well?"), &[]), "does it read well?");
+        assert_eq!(title(Some("does it read well?"), &["a", "b"]), "does it read well? (2 found by gates)");
+        assert_eq!(title(None, &["fewer tests"]), "merge it in spite of fewer tests?");
+        assert_eq!(title(None, &["a", "b"]), "merge it in spite of 2 findings?");
+    }
+}

@@ -54,6 +54,27 @@ pub(crate) fn panicked(about: Option<(TaskId, u32)>, error: &JoinError) -> Outco
 mod tests {
     use super::*;
 
+    #[test]
+    fn only_a_failure_of_the_task_itself_blocks_it() {
+        let of = |error| blocked(TaskId::new("1.1").unwrap(), 2, error);
+        let said = "fatal: could not write: No space left on device".to_owned();
+        let full = of(switchboard_process::Error::Git { call: "write".to_owned(), said }.into());
+        assert!(matches!(full.steps.as_slice(), [RunEvent::RunPaused { .. }]) && full.has_failed, "{:?}", full.steps);
+        let busy = of(switchboard_store::Error::Busy.into());
+        assert!(busy.steps.is_empty() && busy.has_failed);
+        let late = Box::new(Failure::new("request.conflict", "late"));
+        for nothing in [of(Error::Stopping), of(Error::Superseded(late))] {
+            assert!(nothing.steps.is_empty() && !nothing.has_failed);
+        }
+
+        let refused = of(Failure::new("io.denied", "no").into());
+
+        let [RunEvent::TaskBlocked { attempt: 2, retries: None, reason, .. }] = refused.steps.as_slice() else {
+            panic!("{:?}", refused.steps)
+        };
+        assert!(reason.contains("no") && !refused.has_failed, "{reason}");
+    }
+
     fn fails() {
         std::panic::resume_unwind(Box::new("a defect"))
     }

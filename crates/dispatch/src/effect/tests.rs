@@ -5,6 +5,7 @@ mod captured;
 mod full_disk;
 mod gate_tree;
 mod judging;
+mod merged;
 mod names;
 mod proposals;
 mod set_up;

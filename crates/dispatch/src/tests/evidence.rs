@@ -137,3 +137,19 @@ fn changed_contracts_that_a_report_leaves_out_are_counted() {
     assert_eq!(contracts("diff", 3).unwrap(), ["a.rs: m", "and 3 findings more"]);
     assert_eq!(contracts("lint", 3), None);
 }
+
+#[test]
+fn files_with_placeholders_are_counted_once_and_their_findings_each() {
+    let mut findings = ["a", "a", "b"].map(|path| finding(path, "r", true, true));
+    findings[0]["message"] = json!("m".repeat(200));
+
+    let (_, detail) = kept("placeholder_scan", "fail", &findings, &[]);
+
+    assert_eq!(
+        (&detail["files_with_findings"], &detail["findings_count"]),
+        (&json!(2), &json!(3 + 2)),
+        "two are left out: {detail}"
+    );
+    let excerpt = detail["findings"][0]["excerpt"].as_str().unwrap();
+    assert!(excerpt.chars().filter(|one| *one == 'm').count() <= 100, "{excerpt}");
+}

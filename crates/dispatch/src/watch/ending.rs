@@ -176,6 +176,10 @@ mod tests {
         assert_eq!(failed.outcome().1, "error: quota (429)");
         let noisy = End { stderr: "a warning\n", ..failed };
         assert_eq!(noisy.outcome().1, "error: quota (429); its standard error ends with: a warning");
+        for (said, stderr) in [("quota (429)", "error: quota (429)\n"), ("error: quota (429)", "quota (429)")] {
+            let repeated = End { said, stderr, stop: Some("error"), ..end() };
+            assert_eq!(repeated.outcome().1, format!("error: {said}"), "it is told once");
+        }
         let ended = End { stop: None, said: "", code: None, signal: Some(15), by_us: true, ..end() };
         assert_eq!(ended.outcome().1, "it was ended in the middle of its turn");
     }

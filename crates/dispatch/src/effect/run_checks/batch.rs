@@ -153,6 +153,34 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_names_what_its_lint_command_and_its_search_for_secrets_have_found() {
+        let mut lint = CheckReport::new(CheckName::Lint, CheckVerdict::Fail, "lint failed".to_owned());
+        let passed = reply("pass", secrets(PartState::Skipped, None, None));
+        assert_eq!(judge(&passed, Some(&lint)).1, ["in short", "lint failed"]);
+        lint.verdict = CheckVerdict::Warn;
+        assert_eq!(judge(&passed, Some(&lint)).1, ["in short"]);
+
+        let secret = |path: &str, is_new: bool, allowed: Option<&str>| {
+            serde_json::json!({ "path": path, "line": 3, "type": "key", "confidence": "high", "severity": "high",
+                "redacted": "k…", "context": "c", "is_new": is_new, "allowed": allowed })
+        };
+        let found = [secret("new", true, None), secret("old", false, None), secret("fine", true, Some("a test"))];
+        let result = serde_json::json!({ "scan_dir": ".", "findings": found, "count": 1, "files_scanned": 7, "skipped_files": 2,
+            "skipped": [], "verdict": "fail", "failures": [] });
+        let part = secrets(PartState::Passed, Some(result.clone()), None);
+        let read = super::secrets(&reply("fail", part.clone()));
+        let Some(read) = read else { panic!("{:?}", serde_json::from_value::<SecretscanReply>(result)) };
+        assert_eq!(read.findings.len(), 3);
+        assert_eq!(judge(&reply("fail", part.clone()), None).1, ["in short", "new:3 a secret: key"]);
+        let Detail::Secretscan { findings_count, files_scanned, skipped_files, .. } =
+            evidence(&reply("fail", part), None).detail
+        else {
+            panic!("a batch is evidence for secrets")
+        };
+        assert_eq!((findings_count, files_scanned, skipped_files), (1, 7, 2));
+    }
+
+    #[test]
     fn a_refused_batch_names_the_parts_that_refuse_and_what_it_found() {
         let failed = reply("fail", secrets(PartState::Error, None, Some("no memory left")));
         assert_eq!(judge(&failed, None).1, ["in short", "no memory left"]);

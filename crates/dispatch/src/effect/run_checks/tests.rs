@@ -76,6 +76,27 @@ fn a_failure_gives_the_findings_that_block_and_the_output_of_commands() {
 }
 
 #[test]
+fn only_the_end_of_a_long_output_is_a_reason() {
+    let mut report = CheckReport::new(CheckName::Secretscan, CheckVerdict::Fail, "summary".to_owned());
+    let (stdout, stderr) = (format!("first{}", "a".repeat(400)), format!("{}last", "b".repeat(400)));
+    report.runs = vec![switchboard_protocol::finding::CommandRun { stdout, stderr, ..run(Some(1)) }];
+
+    let (_, reasons) = said("secretscan", &report);
+
+    let ends = format!("{} {}last", "a".repeat(400), "b".repeat(396));
+    assert_eq!(reasons, [format!("`make test` ended: {ends}")]);
+}
+
+#[test]
+fn an_incomplete_check_without_findings_gives_its_summary() {
+    let report = CheckReport::new(CheckName::Secretscan, CheckVerdict::Incomplete, "half".to_owned());
+
+    let (verdict, reasons) = said("secretscan", &report);
+
+    assert_eq!(reasons.last().map(String::as_str), Some("half"), "{verdict:?} {reasons:?}");
+}
+
+#[test]
 fn a_remedy_that_findings_share_is_given_once() {
     let mut report = CheckReport::new(CheckName::TestIntegrity, CheckVerdict::Fail, "summary".to_owned());
     report.findings = vec![

@@ -45,11 +45,12 @@ impl Stand {
             .map(|(gate, when)| CheckAsked { gate: (*gate).to_owned(), input, when: when.clone() })
             .collect();
         let steps = run_checks(&self.ctx, judged, &checks).await.unwrap();
-        let said = |step: RunEvent| match step {
-            RunEvent::GateReported { verdict, asks, halts, reasons, input: Some(of), .. } if of == input => {
-                (verdict, asks, halts, reasons)
-            }
-            step => panic!("{step:?}"),
+        let said = |step: RunEvent| {
+            let RunEvent::GateReported { verdict, asks, halts, reasons, input: of, .. } = step else {
+                panic!("{step:?}")
+            };
+            assert_eq!(of, Some(input));
+            (verdict, asks, halts, reasons)
         };
         steps.into_iter().map(said).collect()
     }

@@ -50,4 +50,20 @@ async fn the_same_question_of_a_task_is_answered_by_what_a_person_has_allowed_it
     assert_eq!(answer("run it", "make", &[never]), None);
     assert_eq!(answer("run it", "make install", &all), None);
     assert_eq!(answer("run that", "make", &all), None);
+    for (id, title, detail) in [(4, "run it", "mak…"), (6, "run i…", "make")] {
+        let (run, task) = (run.clone(), task.to_string());
+        let worker = WorkerId::from_bits(2);
+        let permission = NeedAbout::Permission {
+            run: run.clone(),
+            task: task.clone(),
+            worker: worker.clone(),
+            ask: "a1".to_owned(),
+        };
+        let denied = NeedAbout::Denied { run, task, worker, denied: vec![NeedId::from_bits(id)] };
+        let events = [asked(id, permission, title, detail), asked(id + 1, denied, "denied", "")];
+        store.commit(events.into_iter().fold(Batch::synced(), Batch::event)).await.unwrap();
+        let allowed = ("answered", Some("allow".to_owned()), None);
+        switchboard_needs::resolve(&store, &NeedId::from_bits(id + 1), allowed, "ann", Batch::synced()).await.unwrap();
+        assert_eq!(answer(title, detail, &all), None, "what was cut off may be another");
+    }
 }

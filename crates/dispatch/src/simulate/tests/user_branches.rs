@@ -1,7 +1,8 @@
 //! Tests merges of a run's branch into the user's, one after the other, and how one is taken back.
 
 use switchboard_process::git::Oid;
-use switchboard_protocol::id::{AgentName, Digest};
+use switchboard_protocol::id::{AgentName, Digest, NeedId};
+use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::HeldBy;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{MergeRunReply, UndoMergeReply};
@@ -171,6 +172,23 @@ async fn a_merge_into_a_branch_that_is_gone_moves_nothing() {
     refused(at.merge(None, None, None).await, "git.failed", "the branch switchboard/r is gone");
 
     assert_eq!(at.recorded(), ["run_merge_intended", "run_merged"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_question_about_a_merge_is_withdrawn_once_a_person_has_merged_the_run_where_it_asks_to() {
+    let at = Over::new().await;
+    let main = at.tip(repo::MAIN);
+    lock(&at.stage.repo).branches.insert("release".to_owned(), main);
+    let about = NeedAbout::Merge { run: at.run.clone(), commit: at.tip(BRANCH).to_string() };
+    let (id, title, options) = (NeedId::from_bits(1), "merge it?".to_owned(), Vec::new());
+    let fact = NeedEvent::NeedAsked { id, about, title, options, expires_at: Millis(i64::MAX) };
+    at.store.commit(Batch::synced().event(switchboard_needs::ask_event(&fact, "", "daemon").unwrap())).await.unwrap();
+    let open = || switchboard_needs::open_merges(&at.store, &at.run).unwrap().len();
+
+    at.merge(Some("release"), None, None).await.unwrap();
+    assert_eq!(open(), 1);
+    at.merge(None, None, None).await.unwrap();
+    assert_eq!(open(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,9 +15,10 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerSpec};
 use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 use switchboard_protocol::worker::WorkerFact;
 use switchboard_store::Durability;
 use tokio::sync::mpsc;
@@ -32,6 +33,9 @@ use crate::port::Commits;
 use crate::port::shims::{Shim, Shims};
 use crate::watch::Reachable;
 
+/// What was committed, in order, and how durably.
+type Commitments<T> = Arc<Mutex<Vec<(Vec<T>, Durability)>>>;
+
 /// Shim that does only what a test says.
 struct Played {
     state: Arc<Mutex<Shim>>,
@@ -45,7 +49,7 @@ struct Played {
 /// Commits of a store, each with the kinds of its events.
 struct Noted {
     store: Store,
-    commits: Arc<Mutex<Vec<(Vec<String>, Durability)>>>,
+    commits: Commitments<String>,
 }
 
 /// What a test wants to be different from a full worker of a managed run.
@@ -54,6 +58,8 @@ struct Equipped {
     coordination: switchboard_protocol::job::Coordination,
     /// True if it is the coder of a team.
     is_of_team: bool,
+    /// True if its role names another model to fall back to.
+    has_other_model: bool,
     /// Facts recorded about it before it is watched.
     before: Vec<WorkerFact>,
 }
@@ -67,8 +73,8 @@ struct Watched {
     link: Arc<Link>,
     shim: Arc<Played>,
     /// Steps of each record that the run has accepted, and the durability.
-    steps: Arc<Mutex<Vec<(Vec<RunEvent>, Durability)>>>,
-    commits: Arc<Mutex<Vec<(Vec<String>, Durability)>>>,
+    steps: Commitments<RunEvent>,
+    commits: Commitments<String>,
     /// Kinds of steps that the run does not accept any more.
     refused: Arc<Mutex<Vec<&'static str>>>,
     has_room: Arc<AtomicBool>,
@@ -102,7 +108,7 @@ fn kind(step: &RunEvent) -> String {
 impl Default for Equipped {
     fn default() -> Self {
         let coordination = switchboard_protocol::job::Coordination::Managed;
-        Self { driver: "acp", coordination, is_of_team: false, before: Vec::new() }
+        Self { driver: "acp", coordination, is_of_team: false, has_other_model: false, before: Vec::new() }
     }
 }
 
@@ -216,9 +222,9 @@ impl Watched {
 
     /// Returns why the worker was lost, if it was.
     fn lost(&self) -> Option<String> {
-        lock(&self.steps).iter().flat_map(|(steps, _)| steps).find_map(|step| match step {
-            RunEvent::WorkerLost { reason, .. } => Some(reason.clone()),
-            _ => None,
+        lock(&self.steps).iter().flat_map(|(steps, _)| steps).find_map(|step| {
+            let RunEvent::WorkerLost { reason, .. } = step else { return None };
+            Some(reason.clone())
         })
     }
 
@@ -265,7 +271,7 @@ fn with_watched(equipped: Equipped, test: impl AsyncFn(Watched)) {
     });
 }
 
-async fn watched(Equipped { driver, coordination, is_of_team, before }: Equipped) -> Watched {
+async fn watched(Equipped { driver, coordination, is_of_team, has_other_model, before }: Equipped) -> Watched {
     let stage = Arc::new(Stage::new(1, SimSpec::kind()));
     let (store, mut world) = world(&stage);
     let fact = WorkerFact::WorkerEquipped {
@@ -307,6 +313,11 @@ async fn watched(Equipped { driver, coordination, is_of_team, before }: Equipped
         plan.agents.insert("ann".to_owned(), AgentChoice::new(ann.clone(), driver));
         plan.default_agent = Some(ann);
     }
+    if has_other_model {
+        let coder = RoleName::Coder.id();
+        let fallback_models = vec!["other".to_owned()];
+        plan.roles.insert(coder.clone(), RoleChoice { fallback_models, ..RoleChoice::new(coder) });
+    }
     let (sender, inbox) = mpsc::channel(16);
     let watched = Watched {
         stage,
@@ -336,7 +347,7 @@ async fn watched(Equipped { driver, coordination, is_of_team, before }: Equipped
 /// Records what the watch reports, as an engine does.
 async fn accept(
     (store, mut inbox): (Store, mpsc::Receiver<Message>),
-    accepted: Arc<Mutex<Vec<(Vec<RunEvent>, Durability)>>>,
+    accepted: Commitments<RunEvent>,
     refused: Arc<Mutex<Vec<&'static str>>>,
     has_room: Arc<AtomicBool>,
 ) {

@@ -245,6 +245,38 @@ fn a_fault_that_no_further_attempt_can_mend_blocks_the_task_and_another_is_how_t
 }
 
 #[test]
+fn a_long_question_is_recorded_in_part() {
+    with_watched(Equipped::default(), async |at| {
+        let WorkerEvent::PermissionAsked { options, detail, tool_kind, paths, .. } = asked() else { panic!() };
+        let (ask, title) = ("a".repeat(200), "t".repeat(300));
+        at.says(1, WorkerEvent::PermissionAsked { ask, title, options, detail, tool_kind, paths }).await;
+
+        let events = at.store.events(0, &Filter::kinds(["need_asked".to_owned()]), 10).unwrap();
+        let length =
+            |name: &str, of: char| events[0].facts[name].as_str().unwrap().chars().filter(|one| *one == of).count();
+        assert!(length("title", 't') <= 200 && length("ask", 'a') <= 80, "{:?}", events[0].facts);
+    });
+}
+
+#[test]
+fn a_worker_that_ended_without_what_a_person_denied_it_leads_to_a_question() {
+    for (stop, is_denied, expected) in
+        [("error", true, "person_asked"), ("error", false, "turn_ended"), ("end_turn", true, "turn_ended")]
+    {
+        with_watched(Equipped::default(), async |at| {
+            at.says(1, asked()).await;
+            let [need] = switchboard_needs::open_of(&at.store, &worker()).unwrap().try_into().unwrap();
+            let outcome = if is_denied { ("denied", None, None) } else { ("answered", Some("yes".to_owned()), None) };
+            switchboard_needs::resolve(&at.store, &need.id, outcome, "ann", Batch::synced()).await.unwrap();
+            at.says(2, turn_ended(1, stop, "so be it")).await;
+            at.says(3, exited(Some(0), None)).await;
+
+            assert_eq!(at.kinds(), [expected], "{stop} {is_denied}");
+        });
+    }
+}
+
+#[test]
 fn a_service_that_limits_an_account_has_all_its_workers_wait_a_little_longer_than_it_says() {
     for (asked, wait) in [
         (Some(2_000), Some(2_500)),
@@ -286,11 +318,11 @@ fn what_a_turn_has_used_so_far_is_told_to_the_coordinator_of_a_managed_run() {
 
             let noted = at.store.events(0, &Filter::kinds(["message_noted".to_owned()]), 10).unwrap();
             let told = noted.iter().map(|event| serde_json::from_value(event.facts["what"].clone()).unwrap());
-            let told = told.map(|what| match what {
-                UnitMessage::Cost { turn: 3, micro_usd, input_tokens, output_tokens, .. } => {
-                    (micro_usd, input_tokens, output_tokens)
-                }
-                what => panic!("{what:?}"),
+            let told = told.map(|what| {
+                let UnitMessage::Cost { turn: 3, micro_usd, input_tokens, output_tokens, .. } = what else {
+                    panic!("{what:?}")
+                };
+                (micro_usd, input_tokens, output_tokens)
             });
             assert_eq!(told.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
         });

@@ -44,9 +44,9 @@ impl Watched {
     /// Returns the outcome and the reason of its turn's end.
     fn end(&self) -> (TurnOutcome, String) {
         let steps = lock(&self.steps).clone();
-        let end = steps.into_iter().flat_map(|(steps, _)| steps).find_map(|step| match step {
-            RunEvent::TurnEnded { outcome, reason, .. } => Some((outcome, reason)),
-            _ => None,
+        let end = steps.into_iter().flat_map(|(steps, _)| steps).find_map(|step| {
+            let RunEvent::TurnEnded { outcome, reason, .. } = step else { return None };
+            Some((outcome, reason))
         });
         end.unwrap()
     }
@@ -140,6 +140,44 @@ fn time_in_which_the_machine_was_suspended_leads_to_no_stop() {
         let suspended = at.store.events(0, &Filter::kinds(["worker_suspended".to_owned()]), 10).unwrap();
         let ms: Vec<_> = suspended.iter().map(|event| event.facts["ms"].clone()).collect();
         assert_eq!(ms, [json!(60 * MINUTE)]);
+    });
+}
+
+#[test]
+fn a_model_that_is_absent_or_limited_is_the_models_failure_if_there_is_another_one() {
+    for (code, has_other, expected) in [
+        ("agent.no-model", true, Ok(TurnOutcome::ModelFailed)),
+        ("agent.no-model", false, Err("task_blocked")),
+        ("agent.rate-limited", true, Ok(TurnOutcome::ModelFailed)),
+        ("agent.rate-limited", false, Ok(TurnOutcome::RateLimited)),
+        ("agent.spawn", true, Ok(TurnOutcome::Failed)),
+        ("agent.login", true, Err("task_blocked")),
+    ] {
+        with_watched(Equipped { has_other_model: has_other, ..coder() }, async |at| {
+            let (code, what) = (code.to_owned(), "it can't".to_owned());
+            at.says(1, WorkerEvent::Faulted { code: code.clone(), what, retry_after_ms: Some(1_000) }).await;
+            at.says(2, sealed()).await;
+
+            match expected {
+                Ok(outcome) => assert_eq!(at.end().0, outcome, "{code} {has_other}"),
+                Err(step) => assert_eq!(at.kinds(), ["worker_lost", step], "{code} {has_other}"),
+            }
+            let waits = at.world.shared.state().next_change(Millis(0)).is_some();
+            assert_eq!(waits, code == "agent.rate-limited" && !has_other, "another model needs no wait");
+        });
+    }
+}
+
+#[test]
+fn a_worker_that_was_never_started_is_watched_no_more() {
+    with_watched(Equipped::default(), async |at| {
+        let other = WorkerId::from_bits(9);
+        let reachable = Reachable::new(Arc::clone(&at.world), &other);
+        assert!(at.world.link(&other).is_some());
+
+        reachable.give_up();
+
+        assert!(at.world.link(&other).is_none() && at.world.link(&worker()).is_some());
     });
 }
 
