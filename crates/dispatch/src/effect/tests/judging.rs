@@ -95,6 +95,8 @@ async fn a_tree_is_used_again_only_if_no_gate_refused_the_change() {
         let said = at.asks(&commit, &[], &[("secretscan", When::Always), ("syntax_check", when)]).await;
 
         assert_eq!((said[1].0, at.has_passed()), (expected, has_passed), "{verdict:?}");
+        let evidence = crate::plan::evidence_file(&at.ctx.world.config, &at.ctx.plan.run, &task());
+        assert!(text(&evidence).is_some_and(|text| text.contains("secretscan")), "{verdict:?}");
         let asked = lock(&answers.asked).clone();
         assert_eq!(asked.iter().flat_map(|asked| asked.only.clone()).collect::<Vec<_>>(), [CheckName::Secretscan]);
     }
@@ -236,5 +238,33 @@ async fn a_change_has_to_keep_the_tests_that_others_wrote_before_its_last_turn()
         let paths = vec!["tests/one.rs".to_owned(), "tests/two.rs".to_owned()];
         let expected = HandedTests { commit: tests.to_string(), paths, until: mended.to_string() };
         assert_eq!(asked.handed, [expected], "what comes after it is none of its tests");
+    }
+}
+
+#[tokio::test]
+async fn a_test_is_its_coders_own_only_if_the_coder_wrote_it_last() {
+    // The coder's second turn begins with tests of an engineer; or it takes back its own, which an engineer writes anew.
+    for takes_back in [false, true] {
+        let (at, _) = stand_of(json!({ "files_touched": ["a.rs"] }), true);
+        std::fs::create_dir(at.folder.join("tests")).unwrap();
+        at.works(1, None, &at.first).await;
+        let mut tip = at.commits("a.rs", "1");
+        if takes_back {
+            tip = at.commits("tests/a.rs", "1");
+            at.works(2, None, &tip).await;
+            std::fs::remove_file(at.folder.join("tests/a.rs")).unwrap();
+            tip = at.commits("a.rs", "2");
+            at.works(3, engineer(), &tip).await;
+            tip = at.commits("tests/a.rs", "2");
+        } else {
+            at.works(2, engineer(), &tip).await;
+            tip = at.commits("tests/a.rs", "1");
+            at.works(3, None, &tip).await;
+            tip = at.commits("a.rs", "2");
+        }
+
+        let (verdict, _, _, reasons) = at.scope(&tip, &[]).await;
+
+        assert_eq!(verdict, Verdict::Pass, "{takes_back} {reasons:?}");
     }
 }

@@ -6,6 +6,31 @@ use switchboard_protocol::verb::run::AgentChoice;
 use super::super::merge::{Captured, merge};
 use super::*;
 
+/// Lease of the file `mine` by another agent.
+struct Reserved;
+
+impl FileLeases for Reserved {
+    fn held_by_others<'a>(
+        &'a self,
+        own: Option<&'a AgentName>,
+        files: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<HeldBy>, Error>> {
+        let holder = AgentName::new("ben").unwrap();
+        let is_held = own.is_some_and(|own| own.as_str() == "ann") && files == ["mine"];
+        let held = is_held.then(|| HeldBy { holder, files: files.to_vec(), until: Millis(0) });
+        Box::pin(async { Ok(held) })
+    }
+
+    fn held_by_another<'a>(
+        &'a self,
+        _own: Option<&'a AgentName>,
+        _files: &'a [String],
+        _known: &'a HeldBy,
+    ) -> BoxFuture<'a, Result<Option<HeldBy>, Error>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
 impl Stand {
     fn merging() -> Self {
         let at = Self::of_task(&json!({}), |plan| {
@@ -119,4 +144,18 @@ async fn a_change_that_conflicts_or_that_the_branch_has_already_moves_nothing() 
     let had = at.merges(&change, None, None).await;
     assert!(matches!(&had, RunEvent::TaskMerged { commit, .. } if commit == change.as_str()), "{had:?}");
     assert_eq!(at.tip(), change);
+}
+
+#[tokio::test]
+async fn a_change_of_files_that_another_agent_has_reserved_waits() {
+    for (file, is_held) in [("mine", true), ("free", false)] {
+        let mut at = Stand::merging();
+        Arc::get_mut(&mut at.ctx.world).unwrap().ports.leases = Arc::new(Reserved);
+        let change = at.change(&at.first, file, "1");
+
+        let merged = at.merges(&change, Some(&at.first), None).await;
+
+        assert_eq!(matches!(merged, RunEvent::MergeHeld { .. }), is_held, "{merged:?}");
+        assert_eq!((at.tip() == at.first, at.intents()), (is_held, usize::from(!is_held)));
+    }
 }

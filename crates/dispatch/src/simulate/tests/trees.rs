@@ -4,6 +4,7 @@ use std::path::Path;
 
 use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::job::Coordination;
+use switchboard_protocol::worker::WorkerFact;
 
 use super::super::shim::{Act, turn_ended};
 use super::at_work::{LOOKS, with_worker};
@@ -56,9 +57,38 @@ fn a_run_that_is_over_leaves_no_tree_and_of_its_tasks_only_the_branches_of_chang
         let is_compared = |task: &TaskId| plan.shape(task).is_some_and(|shape| shape.result == WorkResult::Candidate);
         let compared: Vec<_> =
             views.iter().filter(|view| is_compared(&view.task)).map(|view| plan.task_branch(&view.task)).collect();
+        let agents = crate::plan::agents_file(&daemon.world.config, &run);
+        assert!(lock(&stage.files).get(&agents).is_none(), "it says how agents are started, and none is any more");
         let repo = lock(&stage.repo);
         let left: Vec<_> = repo.branches.keys().filter(|name| name.starts_with("switchboard-task/")).cloned().collect();
         assert_eq!((left, compared.len()), (compared, 2));
         assert!(repo.worktrees.keys().all(|path| !path.starts_with("/worktrees")), "{:?}", repo.worktrees.keys());
+    });
+}
+
+#[test]
+fn a_run_that_was_stopped_keeps_what_a_retry_needs() {
+    with_worker(Coordination::Managed, async |at| {
+        let stop = serde_json::from_value(json!({ "what": at.run })).unwrap();
+        at.daemon.stop_run(&stop, &people::ann().unwrap().name, None).await.unwrap();
+        at.is_over().await;
+
+        let agents = crate::plan::agents_file(&at.daemon.world.config, &at.run);
+        assert!(lock(&at.stage.files).get(&agents).is_some());
+    });
+}
+
+#[test]
+fn workers_that_follow_each_other_have_the_same_name_as_it_is_free_again_with_its_task() {
+    with_worker(Coordination::Managed, async |at| {
+        at.is_over().await;
+
+        let workers = at.of_workers("worker_equipped");
+        let names = workers.iter().filter_map(|fact| {
+            let WorkerFact::WorkerEquipped { task, agent, .. } = fact else { return None };
+            Some((task.as_str(), agent.as_str()))
+        });
+        let names: Vec<_> = names.collect();
+        assert!(names.len() == 3 && names.iter().all(|(_, name)| *name == names[0].1), "{names:?}");
     });
 }

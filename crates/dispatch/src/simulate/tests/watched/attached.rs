@@ -2,9 +2,11 @@
 
 use switchboard_pipeline::run::Waits;
 use switchboard_protocol::action::{StepState, WorkerAction};
-use switchboard_protocol::run::StopCause;
-use switchboard_protocol::worker::PauseState;
+use switchboard_protocol::frame::PermissionOption;
+use switchboard_protocol::run::{StopCause, TurnOutcome};
+use switchboard_protocol::worker::{PauseState, WRAP_UP};
 
+use super::super::super::shim::{exited, turn_ended};
 use super::*;
 use crate::work::STAND_IN;
 
@@ -106,5 +108,55 @@ fn a_placeholder_ends_once_the_work_by_hand_is_over() {
                 assert_eq!(ordered(&mut commands), expected, "{driver} {state:?}");
             });
         }
+    }
+}
+
+#[test]
+fn an_answer_that_a_person_gave_while_the_shim_was_away_is_passed_on_when_it_is_back() {
+    with_watched(Equipped::default(), async |at| {
+        let option = PermissionOption { id: "yes".to_owned(), name: "yes".to_owned(), kind: "allow_once".to_owned() };
+        let asked = WorkerEvent::PermissionAsked {
+            ask: "a1".to_owned(),
+            title: "run it".to_owned(),
+            options: vec![option],
+            detail: "it".to_owned(),
+            tool_kind: "execute".to_owned(),
+            paths: Vec::new(),
+        };
+        at.says(1, asked).await;
+        let [need] = switchboard_needs::open_of(&at.store, &worker()).unwrap().try_into().unwrap();
+        let yes = ("answered", Some("yes".to_owned()), None);
+        switchboard_needs::resolve(&at.store, &need.id, yes, "ann", Batch::synced()).await.unwrap();
+
+        let mut commands = at.attaches(1, false).await;
+
+        let permit = ShimCommand::Permit { ask: "a1".to_owned(), option: Some("yes".to_owned()) };
+        assert_eq!(ordered(&mut commands), [permit]);
+    });
+}
+
+#[test]
+fn a_worker_that_was_told_to_finish_and_is_ended_all_the_same_had_been_told_also_by_the_last_daemon() {
+    for (told_by, stop, expected) in [
+        ("this one", WRAP_UP, "it was told to finish and went on"),
+        ("the last one", WRAP_UP, "it was told to finish and went on"),
+        ("this one", "cancelled", "it was ended"),
+        ("the last one", "cancelled", "it was ended"),
+    ] {
+        let ended = turn_ended(1, stop, "");
+        let before = if told_by == "this one" { Vec::new() } else { vec![reported(1, ended.clone())] };
+        with_watched(Equipped { before: before.clone(), ..Equipped::default() }, async |at| {
+            if before.is_empty() {
+                at.says(1, ended.clone()).await;
+            }
+            at.link.stop(StopCause::TimedOut, Duration::from_secs(600)).await;
+            at.says(2, exited(None, Some(15))).await;
+
+            let steps = lock(&at.steps)[0].0.clone();
+            let [RunEvent::TurnEnded { outcome: TurnOutcome::TimedOut, reason, .. }] = steps.as_slice() else {
+                panic!("{steps:?}")
+            };
+            assert_eq!(reason, expected, "{told_by} {stop}");
+        });
     }
 }
