@@ -44,6 +44,8 @@ pub struct Timeline {
     branch: Option<usize>,
     /// The entry of the last merge.
     last_merge: Option<Lsn>,
+    /// True if an agent leads the run.
+    is_led: bool,
 }
 
 /// Indexes and ids of a task's entries.
@@ -164,7 +166,7 @@ impl Timeline {
             RunEvent::TaskPaused { task, cause } => self.task_paused(at, &task, cause),
             RunEvent::TaskResumed { task } => self.task_resumed(at, &task),
             RunEvent::StepBegun { task, step, by, .. } => self.step_begun(at, &task, &step, by),
-            RunEvent::LedSet { is_led } => self.control(at, None, if is_led { "lead" } else { "drive" }, ""),
+            RunEvent::LedSet { is_led } => self.led_set(at, is_led),
             RunEvent::RunMergeIntended { target, undo, .. } => self.branch_intended(at, target, undo),
             RunEvent::RunMerged { target, to, .. } => {
                 self.branch_moved(at, TimelineState::Done, target, to.get(..9).unwrap_or(&to));

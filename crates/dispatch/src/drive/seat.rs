@@ -104,6 +104,10 @@ impl Driver {
         if state.outcome().is_some() {
             return Ok(());
         }
+        if matches!(form, Form::Vacant(_)) && state.has_work_by_hand() {
+            // Recorded first, so that the engine starts nothing in the place of what is taken back.
+            self.record_led(&part.run, true).await?;
+        }
         if !matches!(form, Form::Led(_)) {
             for (_, worker) in state.leader_workers() {
                 match (self.dispatch.world.link(worker), form) {
@@ -117,8 +121,12 @@ impl Driver {
         if state.is_led() == form.is_led() {
             return Ok(());
         }
-        let set = RunEvent::LedSet { is_led: form.is_led() };
-        match self.dispatch.ask_live(&part.run, vec![set], None, Value::Null).await {
+        self.record_led(&part.run, form.is_led()).await
+    }
+
+    /// Records in the run of a phase whether an agent leads it.
+    async fn record_led(&self, run: &RunId, is_led: bool) -> Result<(), Error> {
+        match self.dispatch.ask_live(run, vec![RunEvent::LedSet { is_led }], None, Value::Null).await {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }

@@ -148,6 +148,7 @@ impl RunState {
         let is_disk_full = self.pause == Some(PauseCause::Disk);
         let record = &mut self.records[at];
         record.resume = true;
+        record.begun.take_if(|begun| begun.is_taken_back);
         let moved = if is_disk_full { record.unit.put_off(step) } else { record.unit.lose(step) };
         let moved = moved.unwrap_or(Moved::On);
         self.after(at, moved, format!("{reason} [worker.lost]"))

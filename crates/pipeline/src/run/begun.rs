@@ -11,6 +11,8 @@ pub(super) struct Begun {
     pub(super) input: Digest,
     /// The leading agent, if it does the work itself.
     pub(super) by: Option<AgentName>,
+    /// True if that agent has lost its seat: the step is open again once its work has ended.
+    pub(super) is_taken_back: bool,
 }
 
 /// A step that may be begun.

@@ -2,7 +2,7 @@
 //! depend on the agent.
 //!
 //! A begun step includes its input: a lost worker is replaced without a new beginning. A retry is a new input, which
-//! must be begun again.
+//! must be begun again, and so must a step that the agent did itself when it lost its seat.
 
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -57,12 +57,26 @@ impl RunState {
         })
     }
 
+    /// Returns true if the leading agent does a step itself, or is about to.
+    #[must_use]
+    pub fn has_work_by_hand(&self) -> bool {
+        let is_by_hand = |begun: &Begun| begun.by.is_some() && !begun.is_taken_back;
+        self.records.iter().any(|record| record.begun.as_ref().is_some_and(is_by_hand))
+    }
+
+    /// Sets whether an agent leads the run. Said again of a run that is led: the agent has lost its seat.
     pub(super) fn led_set(&mut self, is_led: bool) -> Consequences {
+        let is_vacant = self.is_led && is_led;
         self.is_led = is_led;
         for at in 0..self.records.len() {
-            if !is_led && self.records[at].live_worker().is_none() {
+            let record = &mut self.records[at];
+            let is_live = record.live_worker().is_some();
+            match &mut record.begun {
+                Some(begun) if is_vacant && is_live => begun.is_taken_back = begun.by.is_some(),
+                Some(begun) if is_vacant && begun.by.is_none() => {}
                 // In a run that the engine drives, workers do all steps.
-                self.records[at].begun = None;
+                begun if is_vacant || !is_led && !is_live => *begun = None,
+                Some(_) | None => {}
             }
             self.reindex(at);
         }
@@ -91,7 +105,7 @@ impl RunState {
             return Err(Refused::illegal(why).hint("begin it without `by`: a worker does it"));
         }
         let input = record.unit.input(wanted);
-        self.records[at].begun = Some(Begun { step: wanted, input, by: by.cloned() });
+        self.records[at].begun = Some(Begun { step: wanted, input, by: by.cloned(), is_taken_back: false });
         self.reindex(at);
         Ok(Vec::new())
     }

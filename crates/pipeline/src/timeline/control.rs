@@ -69,6 +69,16 @@ impl Timeline {
         self.pause = Some(pause);
     }
 
+    pub(super) fn led_set(&mut self, at: At<'_>, is_led: bool) {
+        let name = match (std::mem::replace(&mut self.is_led, is_led), is_led) {
+            (false, true) => "lead",
+            // The agent that led it has lost its seat.
+            (true, true) => "vacate",
+            (_, false) => "drive",
+        };
+        self.control(at, None, name, "");
+    }
+
     pub(super) fn task_paused(&mut self, at: At<'_>, task: &TaskId, cause: TaskPauseCause) {
         let pause = self.add_control(at, Some(task), "pause", why_task(cause));
         self.entries[pause].state = TimelineState::Running;

@@ -575,7 +575,8 @@ pub enum RunEvent {
         /// Id of the task.
         task: TaskId,
     },
-    /// An agent began or ceased to lead the run. In a led run a worker starts when the agent has begun its step.
+    /// An agent began or ceased to lead the run. In a led run a worker starts when the agent has begun its step. Recorded
+    /// again of a led run: the agent has lost its seat, and what it was doing itself is open again.
     LedSet {
         /// True if an agent leads the run.
         is_led: bool,

@@ -5,6 +5,7 @@ use switchboard_protocol::job::Coordination;
 use switchboard_protocol::modes::{ModeEvent, ModeFact};
 use switchboard_protocol::need::Need;
 use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::verb::lead::{LeaveSeatRequest, SeatReply, SeatStatusRequest, StepExecutor};
 
 use super::seat::{LOOKS, Led, TASK, ceiling, lead, person, with_lease, with_seat};
@@ -58,6 +59,14 @@ async fn begin_by_hand(led: &Led<'_>) {
     led.up_to_step("work").await;
     let worker = led.begin(Some(TASK), None, StepExecutor::Seat).await.unwrap().worker.unwrap();
     lock(&led.stage.shims).values_mut().filter(|shim| shim.spec.worker == worker).for_each(|shim| shim.acts.clear());
+}
+
+/// Returns the step of the task that waits to be begun.
+async fn open_step(led: &Led<'_>) -> Option<StepId> {
+    let all = led.daemon.world.store.events(0, &Filter::kinds(["worker_intended".to_owned()]), 10_000).unwrap();
+    let part = RunId::new(all.last().unwrap().subject.strip_prefix("run/").unwrap()).unwrap();
+    let state = led.daemon.state(&part).await.unwrap();
+    state.open_step(&TaskId::new(TASK).unwrap()).map(|open| open.step)
 }
 
 fn outcome(led: &Led<'_>, need: &Need) -> String {
@@ -144,9 +153,13 @@ fn work_that_a_lost_leader_did_by_hand_is_taken_back_and_is_no_failed_attempt() 
     let lease = Duration::from_secs(600);
     with_lease(600_000, Coordination::Managed, async |led| {
         begin_by_hand(&led).await;
+        let begun = || led.events("worker_intended").len();
+        let before = begun();
 
         tokio::time::sleep(lease + Duration::from_secs(60)).await;
 
+        assert_eq!(begun(), before, "nobody does it in the place of who has lost the seat");
+        assert_eq!(open_step(&led).await, Some(StepId::work()));
         let lost = led.events("worker_lost");
         let [RunEvent::WorkerLost { worker, reason, .. }] = lost.as_slice() else { panic!("{lost:?}") };
         assert_eq!(reason, "lea has lost the architect's seat: nothing was heard of it in its lease");

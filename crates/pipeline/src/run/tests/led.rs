@@ -88,6 +88,33 @@ fn what_nobody_works_on_begins_by_itself_when_the_agent_leads_no_more() {
 }
 
 #[test]
+fn what_an_agent_that_lost_its_seat_did_itself_is_open_again_and_its_workers_go_on() {
+    let mut run = led(4, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
+    run.tell(begin("1.1", "work", 1, Some(dana())));
+    run.tell(begin("1.2", "work", 1, None));
+    let (own, other) = (run.start("1.1"), run.start("1.2"));
+    run.tell(begin("1.3", "work", 1, Some(dana())));
+    assert!(run.state.has_work_by_hand());
+
+    run.tell(RunEvent::LedSet { is_led: true });
+
+    assert!(!run.state.has_work_by_hand());
+    assert_eq!((open(&run), run.starting()), (vec!["1.3 work 1".to_owned()], vec![]));
+    assert_eq!(
+        run.state.leader_workers().collect::<Vec<_>>(),
+        [(&id("1.1"), &own)],
+        "its process is still to be ended"
+    );
+    for (task, worker) in [("1.1", own), ("1.2", other)] {
+        run.tell(RunEvent::WorkerLost { task: id(task), worker, reason: "gone".to_owned() });
+    }
+    assert_eq!(open(&run), ["1.1 work 1", "1.3 work 1"]);
+    assert_eq!(run.starting(), ["1.2"], "a lost worker is replaced");
+    run.tell(begin("1.1", "work", 1, None));
+    assert_eq!(run.starting(), ["1.1", "1.2"]);
+}
+
+#[test]
 fn who_leads_does_work_with_its_own_hands_and_judges_none_of_it() {
     let mut run = Run::of_team();
     run.tell(RunEvent::LedSet { is_led: true });
