@@ -234,7 +234,7 @@ impl Watched {
         self.world.link(&worker()).is_none()
     }
 
-    /// Tells the worker of a standalone run something.
+    /// Sends a text to the worker, whose run is standalone.
     async fn tells(&self, number: u64, text: &str) {
         let (id, by) = (MessageId::from_bits(number), AgentName::new("ann").unwrap());
         let task = TaskId::new("1.1").unwrap();
