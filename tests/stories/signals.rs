@@ -46,16 +46,18 @@ impl Stage {
         Self { run: text("run"), worker: PathBuf::from(text("folder")), sandbox }
     }
 
-    /// Kills the daemon, and makes sure that no command can start another one.
+    /// Kills the daemon, and makes sure that no command can start another one: the client of the run would at once. So the
+    /// daemon is halted first, and still holds its lock while the store is replaced.
     fn without_daemon(&self) -> Broken {
         let pid = self.sandbox.call(&["get_status"])["pid"].as_u64().unwrap();
         let daemon = Fingerprint::of(u32::try_from(pid).unwrap()).unwrap();
         let state = self.worker.ancestors().nth(4).unwrap().to_owned();
-        assert!(daemon.signal(Signal::KILL));
-        assert!(within(PATIENCE, || !daemon.is_alive()), "the daemon does not die");
+        assert!(daemon.signal(Signal::STOP));
         let (store, aside) = (state.join("store.db"), state.join("aside.db"));
         std::fs::rename(&store, &aside).unwrap();
         std::fs::create_dir(&store).unwrap();
+        assert!(daemon.signal(Signal::KILL));
+        assert!(within(PATIENCE, || !daemon.is_alive()), "the daemon does not die");
         Broken { store, aside }
     }
 

@@ -4,6 +4,7 @@
 
 mod lines;
 
+use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -188,10 +189,10 @@ impl Client {
             let line = match self.lines.next_before(deadline).map_err(Broken::Io)? {
                 Read::Line(line) => line,
                 Read::TimeOut => return Err(Broken::TimeOut),
-                Read::End => return Err(Broken::Io(std::io::ErrorKind::UnexpectedEof.into())),
+                Read::End => return Err(Broken::Io(ErrorKind::UnexpectedEof.into())),
             };
             let answer: Answer = serde_json::from_slice(&line)
-                .map_err(|error| Broken::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;
+                .map_err(|error| Broken::Io(std::io::Error::new(ErrorKind::InvalidData, error)))?;
             // Number 0 is an error about the connection as a whole, such as a wrong token.
             if answer.id == call.id || answer.id == 0 && answer.error.is_some() {
                 return Ok(answer);
@@ -212,12 +213,7 @@ enum Broken {
 /// # Errors
 /// `daemon.not-running` when no daemon listens there.
 fn dial(socket: &Path) -> Result<UnixStream, Failure> {
-    UnixStream::connect(socket).map_err(|error| {
-        Failure::new("daemon.not-running", "no daemon runs for this repository")
-            .at(socket.display().to_string())
-            .hint("start one: switchboard up --detach")
-            .because(&error)
-    })
+    UnixStream::connect(socket).map_err(|error| not_running(socket, &error))
 }
 
 /// Opens a connection and sends its first line, which says what it is for.
@@ -226,8 +222,16 @@ fn dial(socket: &Path) -> Result<UnixStream, Failure> {
 /// As [`Client::connect`].
 pub(crate) fn open(socket: &Path, hello: &Hello) -> Result<UnixStream, Failure> {
     let stream = dial(socket)?;
-    lines::send(&stream, hello, ANSWER_LIMIT).map_err(|error| broken(socket, &error))?;
+    introduce(&stream, socket, hello)?;
     Ok(stream)
+}
+
+/// Sends the first line. A daemon that is ending may have accepted the connection and closed it before that.
+fn introduce(stream: &UnixStream, socket: &Path, hello: &Hello) -> Result<(), Failure> {
+    lines::send(stream, hello, ANSWER_LIMIT).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => not_running(socket, &error),
+        _ => broken(socket, &error),
+    })
 }
 
 /// Returns a fresh idempotency key: 128 random bits.
@@ -245,6 +249,13 @@ fn silent(socket: &Path, verb: &str, limit: Duration) -> Failure {
     Failure::new("daemon.unreachable", format!("no answer to {verb} within {} s", limit.as_secs()))
         .at(socket.display().to_string())
         .hint("see how it is: switchboard doctor")
+}
+
+fn not_running(socket: &Path, error: &std::io::Error) -> Failure {
+    Failure::new("daemon.not-running", "no daemon runs for this repository")
+        .at(socket.display().to_string())
+        .hint("start one: switchboard up --detach")
+        .because(error)
 }
 
 fn broken(socket: &Path, error: &std::io::Error) -> Failure {

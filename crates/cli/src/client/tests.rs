@@ -119,6 +119,17 @@ fn a_silent_daemon_is_unreachable_and_an_absent_one_is_not_running() {
 }
 
 #[test]
+fn a_daemon_that_hangs_up_before_the_first_line_is_not_running() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    drop(theirs);
+    let hello = Hello::Calls { v: WIRE_VERSION, token: None, name: None, ci: false, yes: false, folder: None };
+
+    let failure = introduce(&ours, Path::new("/socket"), &hello).unwrap_err();
+
+    assert_eq!(failure.code, "daemon.not-running");
+}
+
+#[test]
 fn an_answer_of_another_shape_names_another_version() {
     let (_folder, socket, listener) = listener();
     let _server = serve(&listener, |_, call| Some(format!("{}\n", json!({"id": call.id, "ok": {"people": 3}}))));
