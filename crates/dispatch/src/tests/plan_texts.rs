@@ -17,17 +17,22 @@ fn phases() -> serde_json::Value {
 #[test]
 fn every_command_of_a_plan_is_listed_with_what_it_is_for() {
     let step = json!({ "prompt": "p", "command": ["step"] });
+    let debate = |commands: [&str; 2]| {
+        let participants = commands.map(|command| json!({ "command": [command] }));
+        json!({ "participants": [participants[0], { "agent": "ben" }, participants[1]] })
+    };
     let plan = plan(json!({
         "schema_version": "1.0.0", "title": "t", "swarm": "s",
-        "x-switchboard": { "setup": ["make", "deps"], "build": ["build"], "lint": ["lint"], "test": ["test"], "permissions": "all" },
+        "x-switchboard": { "setup": ["make", "deps"], "build": ["build"], "lint": ["lint"],
+            "lint_fix": ["fix"], "test": ["test"], "permissions": "all", "auto_merge": "auto", "debate": debate(["p", "q"]) },
         "phases": [{
-            "id": 1, "name": "one", "x-switchboard": { "test": ["phase"], "permissions": "all" },
+            "id": 1, "name": "one",
+            "x-switchboard": { "test": ["phase"], "permissions": "all", "debate": debate(["r", "s"]) },
             "tasks": [
                 { "id": "1.1", "phase": 1, "description": "d",
                   "x-switchboard": { "command": ["do"], "test": ["try"], "permissions": "all" } },
                 { "id": "1.2", "phase": 1, "description": "d", "x-switchboard": { "chain": [step, step] } },
-                { "id": "1.3", "phase": 1, "description": "d", "x-switchboard": { "debate": { "participants": [
-                    { "command": ["a"] }, { "agent": "ben" }, { "command": ["b"] }] } } },
+                { "id": "1.3", "phase": 1, "description": "d", "x-switchboard": { "debate": debate(["a", "b"]) } },
                 { "id": "1.4", "phase": 1, "description": "d" },
             ],
         }],
@@ -36,12 +41,19 @@ fn every_command_of_a_plan_is_listed_with_what_it_is_for() {
     let found = commands(&plan);
 
     let told: Vec<_> = found.iter().map(|(what, argv)| format!("{what}: {}", argv.join(" "))).collect();
-    for wanted in [
+    let participant = "command of a participant in a debate about a part of the plan";
+    let expected = [
         "set-up of each work tree: make deps",
         "agents of the plan: permissions all",
+        "merge into your branch at the end: auto_merge auto",
         "build: build",
         "lint: lint",
+        "lint_fix: fix",
         "test: test",
+        &format!("{participant}: p"),
+        &format!("{participant}: q"),
+        &format!("{participant}: r"),
+        &format!("{participant}: s"),
         "test of phase 1: phase",
         "agents of phase 1: permissions all",
         "agent of task 1.1: permissions all",
@@ -51,10 +63,8 @@ fn every_command_of_a_plan_is_listed_with_what_it_is_for() {
         "command of step 2 of task 1.2: step",
         "command of participant 1 of task 1.3: a",
         "command of participant 3 of task 1.3: b",
-    ] {
-        assert!(told.iter().any(|line| line == wanted), "{wanted} is missing in {told:#?}");
-    }
-    assert_eq!(told.len(), 14, "{told:#?}");
+    ];
+    assert_eq!(told, expected);
     assert_ne!(commands_digest(&found), commands_digest(&found[1..]));
 }
 
