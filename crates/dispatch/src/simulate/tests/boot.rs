@@ -1,6 +1,10 @@
 //! Tests which runs a daemon takes up at its start.
 
+use switchboard_protocol::modes::{Mode, ModeEvent, ModeFact};
+use switchboard_protocol::run::RunOutcome;
+
 use super::merges::{over, record, world};
+use super::seat::{LOOKS, with_seat};
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -97,5 +101,54 @@ fn a_run_whose_engine_panics_after_its_end_is_merged_and_over() {
         let row = daemon.world.store.get(RUNS, &[run.as_str().into()]).unwrap().unwrap();
         assert!(row.get_bool("is_merged"));
         assert!(daemon.world.troubles.of(&run).is_none() && !daemon.world.is_assigned_in(&run, "ann"));
+    });
+}
+
+#[test]
+fn the_parts_of_a_run_that_was_stopped_while_they_were_live_are_stopped_at_the_next_start() {
+    with_seat(async |led| {
+        led.up_to_step("work").await;
+        let store = &led.daemon.world.store;
+        let live = || store.read(&Query::table(RUNS).eq("state", "running").eq("part_of", led.run.as_str())).unwrap();
+        assert_eq!(live().len(), 1);
+        led.daemon.world.stop.cancel();
+        let event = ModeEvent::Stopped { by: people::ann().unwrap().name, why: "stopped".to_owned() };
+        let (mode, outcome) = (Mode::Execute, Some(RunOutcome::Stopped));
+        let stopped = ModeFact::ModeStepped { event, mode, now: String::new(), refused: None, outcome };
+        let event = NewEvent::of(&stopped, format!("modes/{}", led.run), "ann").unwrap();
+        store.commit(Batch::synced().event(event)).await.unwrap();
+        let ports = ports::ports(led.stage, store);
+        let next = Dispatch::with(World::new(store.clone(), config(led.stage), ports, CancellationToken::new()));
+        *lock(&led.stage.daemon) = Some(next.clone());
+
+        next.boot().await.unwrap();
+
+        for _ in 0..LOOKS {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        assert!(live().is_empty(), "{:?}", live());
+        assert_eq!(led.events("run_stop_requested").len(), 1);
+    });
+}
+
+#[test]
+fn the_names_of_workers_are_on_the_roster_again_after_a_restart() {
+    let spec = SimSpec { max_workers: Some(2), ..super::at_work::slow() };
+    with_stage(spec, async |stage, daemon, request| {
+        let request = StartRunRequest { plan: super::at_work::plan_of_slices(), merge: false, ..request };
+        let at = super::at_work::at_work(stage, daemon, request).await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let (store, run) = (&daemon.world.store, &at.run);
+        let joined = store.events(0, &Filter::kinds(["agent_joined".to_owned()]), 100).unwrap();
+        let names: Vec<_> = joined.iter().map(|event| event.facts["name"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        daemon.world.stop.cancel();
+        let ports = ports::ports(stage, store);
+        let next = Dispatch::with(World::new(store.clone(), config(stage), ports, CancellationToken::new()));
+
+        next.boot().await.unwrap();
+
+        let missing: Vec<_> = names.iter().filter(|name| !next.world.is_assigned_in(run, name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     });
 }

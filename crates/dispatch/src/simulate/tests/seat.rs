@@ -36,7 +36,7 @@ fn id(task: &str) -> TaskId {
 
 /// Run that lea leads.
 pub(super) struct Led<'a> {
-    pub(super) stage: &'a Stage,
+    pub(super) stage: &'a Arc<Stage>,
     pub(super) daemon: &'a Dispatch,
     pub(super) run: RunId,
     pub(super) fence: u64,

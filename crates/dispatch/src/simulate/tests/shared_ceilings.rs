@@ -1,0 +1,123 @@
+//! Tests what a run records of the ceilings that it shares with other runs: alerts, pauses, stops, and that it goes on.
+
+use switchboard_protocol::run::{AtCeiling, Budget, RunEvent};
+
+use super::super::spec::COST;
+use super::at_work::{LOOKS, plan_of_slices};
+use super::*;
+
+/// Run of the plan with slices, one task at a time, with a ceiling for all runs of a day.
+struct Limited<'a> {
+    stage: &'a Arc<Stage>,
+    daemon: &'a Dispatch,
+    run: RunId,
+}
+
+// === impl Limited ===
+
+impl Limited<'_> {
+    /// Returns what the run has recorded of ceilings so far, and its merges, in order.
+    fn recorded(&self) -> Vec<String> {
+        let events = self.daemon.world.store.events_of(&history::subject(&self.run), 0, 10_000).unwrap();
+        let said = events.iter().filter_map(|event| match event.fact()? {
+            RunEvent::BudgetSet { plan, day, .. } => Some(format!("set, plan {plan:?}, day {day}")),
+            RunEvent::BudgetAlert { percent, spent, of, .. } => Some(format!("{of:?} {percent} % at {spent}")),
+            RunEvent::RunPaused { cause } => Some(format!("paused: {cause:?}")),
+            RunEvent::RunResumed => Some("resumed".to_owned()),
+            RunEvent::RunStopRequested => Some("stop".to_owned()),
+            RunEvent::RunFinished { outcome } => Some(format!("{outcome:?}")),
+            RunEvent::TaskMerged { task, .. } => Some(format!("merged {task}")),
+            _ => None,
+        });
+        said.collect()
+    }
+
+    /// Waits until this is recorded.
+    async fn up_to(&self, wanted: &str) {
+        for _ in 0..LOOKS {
+            if self.recorded().iter().any(|said| said == wanted) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        panic!("not {wanted}: {:?}", self.recorded());
+    }
+
+    async fn limit_day(&self, day: Option<u64>, at_ceiling: AtCeiling) {
+        {
+            let mut limits = lock(&self.stage.limits);
+            (limits.day, limits.at_ceiling) = (day, at_ceiling);
+        }
+        self.daemon.world.read_limits().await.unwrap();
+    }
+}
+
+/// Runs a test with a run that is limited by a ceiling for the day and one for its plan.
+fn with_limits(
+    (day, plan_budget, at_ceiling): (Option<u64>, Option<u64>, AtCeiling),
+    reserve: u64,
+    test: impl AsyncFn(Limited<'_>),
+) {
+    let spec = SimSpec { max_workers: Some(1), ..SimSpec::kind() };
+    with_stage(spec, async |stage, daemon, request| {
+        {
+            let mut limits = lock(&stage.limits);
+            (limits.day, limits.at_ceiling) = (day, at_ceiling);
+        }
+        let budget = Some(Budget { ceiling: 1_000, task: None, reserve: Some(reserve), at_ceiling });
+        let request = StartRunRequest { plan: plan_of_slices(), plan_budget, budget, merge: false, ..request };
+        let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        test(Limited { stage, daemon, run }).await;
+    });
+}
+
+#[test]
+fn a_run_pauses_at_the_ceiling_of_the_day_and_goes_on_by_itself_once_it_is_raised() {
+    with_limits((Some(2 * COST), None, AtCeiling::Pause), 0, async |at| {
+        at.up_to("paused: Day").await;
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        let before = at.recorded();
+        at.limit_day(Some(10 * COST), AtCeiling::Pause).await;
+        at.up_to("Succeeded").await;
+
+        let (before, after) = (before.join("\n"), at.recorded()[before.len()..].join("\n"));
+        insta::assert_snapshot!(format!("{before}\n--- raised\n{after}"));
+    });
+}
+
+#[test]
+fn a_run_stops_at_a_ceiling_that_halts_and_goes_on_at_one_that_only_warns() {
+    for (at_ceiling, last) in [(AtCeiling::Halt, "Stopped"), (AtCeiling::Warn, "Succeeded")] {
+        for (day, plan) in [(Some(2 * COST), None), (None, Some(2 * COST))] {
+            with_limits((day, plan, at_ceiling), 0, async |at| {
+                at.up_to(last).await;
+
+                let name = format!("{at_ceiling:?}_{}", if day.is_some() { "day" } else { "plan" });
+                insta::assert_snapshot!(name, at.recorded().join("\n"));
+            });
+        }
+    }
+}
+
+#[test]
+fn a_run_pauses_when_what_is_left_of_the_plan_is_less_than_it_reserves_for_a_worker() {
+    with_limits((None, Some(4 * COST), AtCeiling::Pause), 3 * COST, async |at| {
+        at.up_to("paused: Plan").await;
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+
+        insta::assert_snapshot!(at.recorded().join("\n"));
+    });
+}
+
+#[test]
+fn a_ceiling_of_the_day_that_is_set_while_a_run_works_is_recorded_and_holds() {
+    with_limits((None, None, AtCeiling::Pause), 0, async |at| {
+        at.up_to("merged 1.1").await;
+        at.limit_day(Some(2 * COST), AtCeiling::Pause).await;
+        at.up_to("paused: Day").await;
+        at.limit_day(None, AtCeiling::Pause).await;
+        at.up_to("Succeeded").await;
+
+        insta::assert_snapshot!(at.recorded().join("\n"));
+    });
+}
