@@ -189,8 +189,12 @@ impl WorkerMail for SimMail {
         serde_json::from_value(message).map(|message| vec![message]).map_err(crate::error::shape("a message"))
     }
 
-    fn injected(&self, _ids: &[MessageId], _agent: &AgentName, _evidence: &str) -> Result<Vec<NewEvent>, Error> {
-        Ok(Vec::new())
+    fn injected(&self, ids: &[MessageId], agent: &AgentName, evidence: &str) -> Result<Vec<NewEvent>, Error> {
+        let injected = |id| {
+            let facts = json!({ "id": id, "evidence": evidence });
+            NewEvent::new("message_injected", format!("message/{id}"), agent.as_str(), facts)
+        };
+        Ok(ids.iter().map(injected).collect())
     }
 
     fn noted(&self, note: &Note, id: MessageId) -> Result<NewEvent, Error> {

@@ -33,17 +33,23 @@ fn stand() -> Stand {
 
 #[tokio::test]
 async fn what_ran_for_a_change_that_has_passed_is_kept_for_its_attempt_and_once_it_is_merged_for_all() {
-    for (has_passed, is_merged, next, is_kept) in [
-        (true, false, ("1.1", 1), true),
-        (true, false, ("1.1", 2), false),
-        (true, false, ("1.2", 1), false),
-        (true, true, ("1.2", 1), true),
-        (false, true, ("1.1", 1), false),
+    // Where the run's branch is: nowhere yet, at its begin, or at the change.
+    let (none, begin, merged) = (None, Some(false), Some(true));
+    for (has_passed, branch, next, is_kept) in [
+        (true, begin, ("1.1", 1), true),
+        (true, begin, ("1.1", 2), false),
+        (true, begin, ("1.2", 1), false),
+        (true, merged, ("1.2", 1), true),
+        (true, none, ("1.1", 1), true),
+        (true, none, ("1.2", 1), false),
+        (false, merged, ("1.1", 1), false),
     ] {
         let at = stand();
         let (judged, other) = (at.commits("one", "1"), at.commits("two", "2"));
         let git = &at.ctx.world.ports.git;
-        git.update_branch(&at.ctx.plan.branch, if is_merged { &judged } else { &at.first }, None).unwrap();
+        if let Some(is_merged) = branch {
+            git.update_branch(&at.ctx.plan.branch, if is_merged { &judged } else { &at.first }, None).unwrap();
+        }
         let tree = at.judges("1.1", 1, &judged).await;
         let path = tree.path.clone();
         assert_eq!((text(&path.join("one")), text(&path.join("two"))), (Some("1".to_owned()), None));
@@ -59,7 +65,7 @@ async fn what_ran_for_a_change_that_has_passed_is_kept_for_its_attempt_and_once_
 
         assert_eq!(tree.path, path, "no other gate uses it");
         assert_eq!(text(&path.join("two")).as_deref(), Some("2"));
-        assert_eq!(path.join("built.ignored").exists(), is_kept, "{has_passed} {is_merged} {next:?}");
+        assert_eq!(path.join("built.ignored").exists(), is_kept, "{has_passed} {branch:?} {next:?}");
         assert!(!path.join("left").exists(), "what git does not ignore is no part of the change");
     }
 }

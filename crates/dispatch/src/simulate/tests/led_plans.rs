@@ -208,7 +208,13 @@ fn the_end_of_a_phase_misses_the_evidence_of_its_tasks() {
 
 #[test]
 fn a_person_who_is_asked_for_the_next_phase_sees_its_tasks_and_answers_with_a_choice_and_a_note() {
-    for (option, note) in [("proceed", None), ("revise", Some("smaller tasks")), ("stop", Some("enough"))] {
+    let cases = [
+        ("proceed", None, None),
+        ("revise", None, Some("Ready for Phase 2?")),
+        ("revise", Some("smaller tasks"), Some("smaller tasks")),
+        ("stop", Some("enough"), Some("enough")),
+    ];
+    for (option, note, text) in cases {
         with_stage(SimSpec { people: 1000, ..SimSpec::kind() }, async |stage, daemon, request| {
             let run = start(daemon, &request, &plan("Ask", &[]), false).await;
             let need = asked(stage, daemon).await;
@@ -225,6 +231,13 @@ fn a_person_who_is_asked_for_the_next_phase_sees_its_tasks_and_answers_with_a_ch
             });
             let note = note.map(|note| switchboard_protocol::id::Digest::of(note.as_bytes()));
             assert_eq!(answered, Some(("ben".to_owned(), option.to_owned(), note)));
+            let steps = daemon.world.store.events_of(&format!("modes/{run}"), 0, 10_000).unwrap();
+            let is_answer = |event: &&switchboard_protocol::event::Event| {
+                let step = event.fact::<ModeFact>();
+                matches!(step, Some(ModeFact::ModeStepped { event: ModeEvent::PersonAnswered { .. }, .. }))
+            };
+            let answer = steps.iter().find(is_answer).unwrap();
+            assert_eq!(daemon.world.store.body(answer.lsn).unwrap().as_deref(), text, "{option}");
         });
     }
 }

@@ -125,6 +125,39 @@ async fn the_answers_to_workers_wait_for_no_merge() {
     world.stop.cancel();
 }
 
+#[tokio::test(start_paused = true)]
+async fn all_answers_that_were_given_meanwhile_are_passed_on_however_many() {
+    const MANY: u64 = 150;
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let (store, world) = world(&stage);
+    let (run, worker) = (RunId::from_bits(1), WorkerId::from_bits(2));
+    let (link, mut signals) = Link::new(worker.clone());
+    world.set_link(&worker, link);
+    let before = store.head().lsn;
+    for number in 0..MANY {
+        let (id, ask) = (NeedId::from_bits(number), format!("a{number}"));
+        let about = NeedAbout::Permission { run: run.clone(), task: "1.1".to_owned(), worker: worker.clone(), ask };
+        let options =
+            vec![PermissionOption { id: "yes".to_owned(), name: "yes".to_owned(), kind: "allow_once".to_owned() }];
+        let (title, expires_at) = ("t".to_owned(), Millis(i64::MAX));
+        let fact = NeedEvent::NeedAsked { id: id.clone(), about, title, options, expires_at };
+        store.commit(Batch::synced().event(switchboard_needs::ask_event(&fact, "", "daemon").unwrap())).await.unwrap();
+        let yes = ("answered", Some("yes".to_owned()), None);
+        switchboard_needs::resolve(&store, &id, yes, "ann", Batch::synced()).await.unwrap();
+    }
+
+    let world = Arc::new(world);
+    tokio::spawn(needs::tell_answers(Arc::clone(&world), before));
+
+    for number in 0..MANY {
+        let told =
+            tokio::time::timeout(LONGER_THAN_ANY_CALL, signals.inbox.recv()).await.expect("an answer is missing");
+        let Some(Signal::Tell(ShimCommand::Permit { ask, .. })) = told else { panic!("answer {number}") };
+        assert_eq!(ask, format!("a{number}"));
+    }
+    world.stop.cancel();
+}
+
 #[test]
 fn a_run_is_merged_into_the_branch_that_it_was_started_from_whatever_its_work_tree_has_checked_out_now() {
     with_stage(SimSpec::kind(), async |stage, daemon, request| {

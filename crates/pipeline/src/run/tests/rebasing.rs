@@ -67,3 +67,20 @@ fn a_rebase_that_a_lost_worker_did_not_come_to_is_done_with_the_next_and_none_is
     assert_eq!(run.state.waiting_workers().map(|(worker, _)| worker).collect::<Vec<_>>(), [&next]);
     assert!(!run.refused(asked("1.2")).why.is_empty(), "a change is rebased before its merge");
 }
+
+#[test]
+fn a_rebase_that_was_requested_before_an_attempt_ended_is_none_of_the_next() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let worker = run.start("1.1");
+    run.tell(asked("1.1"));
+
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Finished, reason: String::new() });
+    let (commit, tree) = ("c".to_owned(), "t".to_owned());
+    run.captured("1.1", &Change { commit, tree, base: String::new(), files: 1, lines: 1 });
+    run.judge("1.1", "syntax", Verdict::Fail);
+    run.judge("1.1", "secrets", Verdict::Pass);
+    run.start("1.1");
+
+    assert_eq!(run.view("1.1").attempt, 2);
+    assert_eq!((run.state.waiting_workers().count(), run.effects()), (0, Vec::new()));
+}

@@ -330,6 +330,25 @@ fn what_a_turn_has_used_so_far_is_told_to_the_coordinator_of_a_managed_run() {
 }
 
 #[test]
+fn mail_that_a_turn_began_with_is_noted_as_read_in_a_managed_run() {
+    for (coordination, count, expected) in
+        [(Coordination::Managed, 2, 2), (Coordination::Managed, 0, 0), (Coordination::Standalone, 2, 0)]
+    {
+        with_watched(Equipped { coordination, ..Equipped::default() }, async |at| {
+            let mail = (0..count).map(MessageId::from_bits).collect();
+            at.says(1, WorkerEvent::TurnStarted { turn: 1, mail }).await;
+
+            let injected = lock(&at.commits)
+                .iter()
+                .flat_map(|(kinds, _)| kinds)
+                .filter(|kind| *kind == "message_injected")
+                .count();
+            assert_eq!(injected, expected);
+        });
+    }
+}
+
+#[test]
 fn an_agent_that_did_not_list_our_tools_in_its_first_turn_is_noted() {
     let missed = |driver, first, stop, before: Vec<WorkerFact>| {
         let count = std::cell::Cell::new(0);

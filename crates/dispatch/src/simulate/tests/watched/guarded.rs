@@ -5,6 +5,7 @@ use switchboard_protocol::worker::WorkerEvent;
 
 use super::super::super::shim::{exited, sealed, turn_ended};
 use super::*;
+use crate::work::STAND_IN;
 
 const MINUTE: i64 = 60_000;
 
@@ -91,9 +92,12 @@ fn a_coder_whose_time_is_over_is_stopped_and_killed_if_it_does_not_end() {
                     "{outcome:?} {reason}"
                 );
             } else {
-                tokio::time::sleep(Duration::from_secs(4)).await;
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                // What it goes on to do gives it no more time.
+                at.says(47, called(45)).await;
                 assert_eq!(at.shim.calls(), [""; 0]);
                 tokio::time::sleep(Duration::from_secs(4)).await;
+                assert_eq!(ordered(&mut commands), []);
                 assert_eq!(at.shim.calls(), ["kill", "kill_leftovers"]);
                 assert_eq!(at.lost().unwrap(), "its shim hung: it was stopped and did not end, and was ended");
             }
@@ -169,6 +173,20 @@ fn a_model_that_is_absent_or_limited_is_the_models_failure_if_there_is_another_o
 }
 
 #[test]
+fn what_a_command_prints_at_its_end_is_no_failure_of_a_model() {
+    for (driver, expected) in [("acp", TurnOutcome::ModelFailed), ("exec", TurnOutcome::Failed)] {
+        with_watched(Equipped { driver, has_other_model: true, ..coder() }, async |at| {
+            at.says(1, started()).await;
+            at.says(2, turn_ended(1, "exit", "503 service unavailable")).await;
+            at.says(3, exited(Some(1), None)).await;
+            at.says(4, sealed()).await;
+
+            assert_eq!(at.end().0, expected, "{driver}");
+        });
+    }
+}
+
+#[test]
 fn a_worker_that_was_never_started_is_watched_no_more() {
     with_watched(Equipped::default(), async |at| {
         let other = WorkerId::from_bits(9);
@@ -178,6 +196,17 @@ fn a_worker_that_was_never_started_is_watched_no_more() {
         reachable.give_up();
 
         assert!(at.world.link(&other).is_none() && at.world.link(&worker()).is_some());
+    });
+}
+
+#[test]
+fn work_by_hand_may_be_silent_as_long_as_its_time_is_not_over() {
+    with_watched(Equipped { driver: STAND_IN, ..coder() }, async |at| {
+        let mut commands = at.attaches(1, false).await;
+        at.says(1, started()).await;
+        minutes(30).await;
+
+        assert_eq!((ordered(&mut commands), at.stopped_for()), (Vec::new(), Vec::new()));
     });
 }
 

@@ -1,5 +1,7 @@
 //! Tests what becomes of a worker whose shim is silent, does not connect, or has ended.
 
+use switchboard_pipeline::run::Waits;
+
 use super::super::super::shim::turn_ended;
 use super::*;
 
@@ -63,6 +65,26 @@ fn a_running_shim_has_time_to_connect_and_hangs_if_it_does_not() {
 
             assert_eq!(at.shim.calls(), ["kill", "kill_leftovers"]);
             assert_eq!(at.lost().unwrap(), "its shim hung: it did not come back, and was ended");
+        });
+    }
+}
+
+#[test]
+fn a_shim_that_takes_no_command_is_disconnected() {
+    for takes in [true, false] {
+        with_watched(Equipped::default(), async |at| {
+            at.shim.is_now(Shim::Alive);
+            let (commands, mut told) = mpsc::channel(1);
+            at.sends(Signal::Attached { epoch: 1, beats: false, commands }).await;
+            for is_paused in [true, false, true] {
+                at.link.pause(Waits { is_paused, ..Waits::default() });
+                settled().await;
+                while takes && told.try_recv().is_ok() {}
+            }
+            beats(2).await;
+
+            while told.try_recv().is_ok() {}
+            assert_eq!(told.is_closed(), !takes);
         });
     }
 }
