@@ -228,9 +228,9 @@ pub(crate) fn open(socket: &Path, hello: &Hello) -> Result<UnixStream, Failure> 
 
 /// Sends the first line. A daemon that is ending may have accepted the connection and closed it before that.
 fn introduce(stream: &UnixStream, socket: &Path, hello: &Hello) -> Result<(), Failure> {
-    lines::send(stream, hello, ANSWER_LIMIT).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => not_running(socket, &error),
-        _ => broken(socket, &error),
+    lines::send(stream, hello, ANSWER_LIMIT).map_err(|error| {
+        let has_hung_up = matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset);
+        if has_hung_up { not_running(socket, &error) } else { broken(socket, &error) }
     })
 }
 
