@@ -100,9 +100,9 @@ async fn waits(at: &AtWork<'_>, given: &Given, count: usize) {
 
 fn holders(at: &AtWork<'_>) -> Vec<(String, String)> {
     let held = at.events("merge_held");
-    let named = held.into_iter().filter_map(|event| match event {
-        RunEvent::MergeHeld { task, lease, .. } => Some((task.to_string(), lease.holder.to_string())),
-        _ => None,
+    let named = held.into_iter().filter_map(|event| {
+        let RunEvent::MergeHeld { task, lease, .. } = event else { return None };
+        Some((task.to_string(), lease.holder.to_string()))
     });
     let mut named: Vec<_> = named.collect();
     named.sort();

@@ -1,6 +1,6 @@
 //! Tests what a run records of the ceilings that it shares with other runs: alerts, pauses, stops, and that it goes on.
 
-use switchboard_protocol::run::{AtCeiling, Budget, RunEvent};
+use switchboard_protocol::run::{AtCeiling, Budget};
 
 use super::super::spec::COST;
 use super::at_work::{LOOKS, plan_of_slices};
@@ -19,15 +19,18 @@ impl Limited<'_> {
     /// Returns what the run has recorded of ceilings so far, and its merges, in order.
     fn recorded(&self) -> Vec<String> {
         let events = self.daemon.world.store.events_of(&history::subject(&self.run), 0, 10_000).unwrap();
-        let said = events.iter().filter_map(|event| match event.fact()? {
-            RunEvent::BudgetSet { plan, day, .. } => Some(format!("set, plan {plan:?}, day {day}")),
-            RunEvent::BudgetAlert { percent, spent, of, .. } => Some(format!("{of:?} {percent} % at {spent}")),
-            RunEvent::RunPaused { cause } => Some(format!("paused: {cause:?}")),
-            RunEvent::RunResumed => Some("resumed".to_owned()),
-            RunEvent::RunStopRequested => Some("stop".to_owned()),
-            RunEvent::RunFinished { outcome } => Some(format!("{outcome:?}")),
-            RunEvent::TaskMerged { task, .. } => Some(format!("merged {task}")),
-            _ => None,
+        let said = events.iter().filter_map(|event| {
+            let fact = |name: &str| event.facts[name].to_string().replace('"', "");
+            match event.kind.as_str() {
+                "budget_set" => Some(format!("set, plan {}, day {}", fact("plan"), fact("day"))),
+                "budget_alert" => Some(format!("{} {} % at {}", fact("of"), fact("percent"), fact("spent"))),
+                "run_paused" => Some(format!("paused: {}", fact("cause"))),
+                "run_resumed" => Some("resumed".to_owned()),
+                "run_stop_requested" => Some("stop".to_owned()),
+                "run_finished" => Some(fact("outcome")),
+                "task_merged" => Some(format!("merged {}", fact("task"))),
+                _ => None,
+            }
         });
         said.collect()
     }
@@ -74,11 +77,11 @@ fn with_limits(
 #[test]
 fn a_run_pauses_at_the_ceiling_of_the_day_and_goes_on_by_itself_once_it_is_raised() {
     with_limits((Some(2 * COST), None, AtCeiling::Pause), 0, async |at| {
-        at.up_to("paused: Day").await;
+        at.up_to("paused: day").await;
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         let before = at.recorded();
         at.limit_day(Some(10 * COST), AtCeiling::Pause).await;
-        at.up_to("Succeeded").await;
+        at.up_to("succeeded").await;
 
         let (before, after) = (before.join("\n"), at.recorded()[before.len()..].join("\n"));
         insta::assert_snapshot!(format!("{before}\n--- raised\n{after}"));
@@ -87,7 +90,7 @@ fn a_run_pauses_at_the_ceiling_of_the_day_and_goes_on_by_itself_once_it_is_raise
 
 #[test]
 fn a_run_stops_at_a_ceiling_that_halts_and_goes_on_at_one_that_only_warns() {
-    for (at_ceiling, last) in [(AtCeiling::Halt, "Stopped"), (AtCeiling::Warn, "Succeeded")] {
+    for (at_ceiling, last) in [(AtCeiling::Halt, "stopped"), (AtCeiling::Warn, "succeeded")] {
         for (day, plan) in [(Some(2 * COST), None), (None, Some(2 * COST))] {
             with_limits((day, plan, at_ceiling), 0, async |at| {
                 at.up_to(last).await;
@@ -102,7 +105,7 @@ fn a_run_stops_at_a_ceiling_that_halts_and_goes_on_at_one_that_only_warns() {
 #[test]
 fn a_run_pauses_when_what_is_left_of_the_plan_is_less_than_it_reserves_for_a_worker() {
     with_limits((None, Some(4 * COST), AtCeiling::Pause), 3 * COST, async |at| {
-        at.up_to("paused: Plan").await;
+        at.up_to("paused: plan").await;
         tokio::time::sleep(Duration::from_secs(3_600)).await;
 
         insta::assert_snapshot!(at.recorded().join("\n"));
@@ -114,9 +117,9 @@ fn a_ceiling_of_the_day_that_is_set_while_a_run_works_is_recorded_and_holds() {
     with_limits((None, None, AtCeiling::Pause), 0, async |at| {
         at.up_to("merged 1.1").await;
         at.limit_day(Some(2 * COST), AtCeiling::Pause).await;
-        at.up_to("paused: Day").await;
+        at.up_to("paused: day").await;
         at.limit_day(None, AtCeiling::Pause).await;
-        at.up_to("Succeeded").await;
+        at.up_to("succeeded").await;
 
         insta::assert_snapshot!(at.recorded().join("\n"));
     });

@@ -71,11 +71,9 @@ fn a_task_whose_outcome_can_never_be_recorded_is_blocked_and_keeps_no_other_from
 
         let blocked: Vec<_> = events
             .iter()
-            .filter_map(|event| match event {
-                RunEvent::TaskBlocked { task, attempt, retries, reason } => {
-                    Some((task.as_str(), *attempt, *retries, reason.as_str()))
-                }
-                _ => None,
+            .filter_map(|event| {
+                let RunEvent::TaskBlocked { task, attempt, retries, reason } = event else { return None };
+                Some((task.as_str(), *attempt, *retries, reason.as_str()))
             })
             .collect();
         let [(task, 1, Some(0), reason)] = blocked[..] else { panic!("{blocked:?}") };

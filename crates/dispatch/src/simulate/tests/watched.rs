@@ -4,6 +4,7 @@ mod attached;
 mod connected;
 mod frames;
 mod guarded;
+mod recalled;
 mod silent;
 
 use std::path::Path;
@@ -60,6 +61,8 @@ struct Equipped {
     is_of_team: bool,
     /// True if its role names another model to fall back to.
     has_other_model: bool,
+    /// Model that it was equipped with.
+    model: Option<&'static str>,
     /// Facts recorded about it before it is watched.
     before: Vec<WorkerFact>,
 }
@@ -108,7 +111,7 @@ fn kind(step: &RunEvent) -> String {
 impl Default for Equipped {
     fn default() -> Self {
         let coordination = switchboard_protocol::job::Coordination::Managed;
-        Self { driver: "acp", coordination, is_of_team: false, has_other_model: false, before: Vec::new() }
+        Self { driver: "acp", coordination, is_of_team: false, has_other_model: false, model: None, before: Vec::new() }
     }
 }
 
@@ -271,7 +274,7 @@ fn with_watched(equipped: Equipped, test: impl AsyncFn(Watched)) {
     });
 }
 
-async fn watched(Equipped { driver, coordination, is_of_team, has_other_model, before }: Equipped) -> Watched {
+async fn watched(Equipped { driver, coordination, is_of_team, has_other_model, model, before }: Equipped) -> Watched {
     let stage = Arc::new(Stage::new(1, SimSpec::kind()));
     let (store, mut world) = world(&stage);
     let fact = WorkerFact::WorkerEquipped {
@@ -289,7 +292,7 @@ async fn watched(Equipped { driver, coordination, is_of_team, has_other_model, b
         token: Digest::of(b"token"),
         ports: None,
         isolation: Isolation::Full,
-        model: None,
+        model: model.map(str::to_owned),
     };
     for fact in std::iter::once(&fact).chain(&before) {
         store.commit(Batch::synced().event(event(fact))).await.unwrap();
@@ -305,7 +308,8 @@ async fn watched(Equipped { driver, coordination, is_of_team, has_other_model, b
     world.ports.commits = Arc::new(Noted { store: store.clone(), commits: Arc::clone(&commits) });
     let daemon = Dispatch::with(world);
     let world = Arc::clone(&daemon.world);
-    let mut plan = crate::tests::run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+    let task = json!({ "id": "1.1", "phase": 1, "description": "d", "files_touched": ["mine.rs"] });
+    let mut plan = crate::tests::run_plan(&json!([task]));
     plan.coordination = coordination;
     if is_of_team {
         plan.plan.switchboard = serde_json::from_value(json!({ "team": true })).unwrap();

@@ -12,11 +12,11 @@ const MINUTE: i64 = 60_000;
 /// Time that an agent has to end once it was stopped.
 const STOP: ShimCommand = ShimCommand::Stop { grace_ms: 5_000 };
 
-fn coder() -> Equipped {
+pub(super) fn coder() -> Equipped {
     Equipped { is_of_team: true, ..Equipped::default() }
 }
 
-fn called(call: u32) -> WorkerEvent {
+pub(super) fn called(call: u32) -> WorkerEvent {
     WorkerEvent::ToolCalled {
         call: call.to_string(),
         title: "look".to_owned(),
@@ -33,7 +33,7 @@ async fn minutes(count: u64) {
 
 impl Watched {
     /// Returns the rules for which the worker was stopped.
-    fn stopped_for(&self) -> Vec<String> {
+    pub(super) fn stopped_for(&self) -> Vec<String> {
         let flags = self.store.events(0, &Filter::kinds(["worker_flagged".to_owned()]), 100).unwrap();
         let stop = |event: switchboard_protocol::event::Event| match event.fact() {
             Some(WorkerFact::WorkerFlagged { rule, stops: true, .. }) => Some(rule),
@@ -43,7 +43,7 @@ impl Watched {
     }
 
     /// Returns the outcome and the reason of its turn's end.
-    fn end(&self) -> (TurnOutcome, String) {
+    pub(super) fn end(&self) -> (TurnOutcome, String) {
         let steps = lock(&self.steps).clone();
         let end = steps.into_iter().flat_map(|(steps, _)| steps).find_map(|step| {
             let RunEvent::TurnEnded { outcome, reason, .. } = step else { return None };
