@@ -1,5 +1,7 @@
 //! Tests which remains of runs are listed, and how archived work is restored.
 
+use std::sync::Mutex;
+
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::{CleanRunsReply, CleanRunsRequest};
@@ -7,6 +9,32 @@ use switchboard_store::Idempotency;
 
 use super::steering::failed;
 use super::*;
+use crate::future::BoxFuture;
+use crate::port::Commits;
+
+/// Kinds of the events of a commit, and whether it answers a call.
+type Commit = (Vec<String>, bool);
+
+/// Commits of a simulation that notes those about removals.
+struct Noted {
+    inner: Arc<dyn Commits>,
+    noted: Arc<Mutex<Vec<Commit>>>,
+}
+
+impl Commits for Noted {
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<switchboard_store::Committed, switchboard_store::Error>> {
+        let kinds: Vec<_> = batch.events.iter().map(|event| event.kind.clone()).collect();
+        let answers = batch.idempotency.as_ref().is_some_and(|call| call.verb == "clean_runs");
+        if kinds.iter().any(|kind| kind.starts_with("run_clean")) {
+            lock(&self.noted).push((kinds, answers));
+        }
+        self.inner.commit(batch)
+    }
+}
+
+fn key(key: &str) -> Idempotency {
+    Idempotency { key: key.to_owned(), caller: "ann".to_owned(), verb: "clean_runs", args: Digest::of(b"args") }
+}
 
 async fn clean(daemon: &Dispatch, request: CleanRunsRequest) -> Result<CleanRunsReply, Failure> {
     failed(daemon.clean_runs(&request, &people::ann().unwrap().name, None).await)
@@ -40,6 +68,30 @@ fn remains_are_listed_of_runs_that_are_over_and_count_as_merged_wherever_they_we
 }
 
 #[test]
+fn the_answer_to_a_removal_is_recorded_with_the_last_of_its_outcomes() {
+    let noted = Arc::new(Mutex::default());
+    let notes = Arc::clone(&noted);
+    let change = |_: &mut Config, ports: &mut Ports| {
+        ports.commits = Arc::new(Noted { inner: Arc::clone(&ports.commits), noted: notes });
+    };
+    with_changed(SimSpec::kind(), change, async |_, daemon, request| {
+        let request = StartRunRequest { merge: false, ..request };
+        daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        let by = people::ann().unwrap().name;
+        let all = CleanRunsRequest { remove: true, unmerged: true, ..CleanRunsRequest::default() };
+
+        let removed = daemon.clean_runs(&all, &by, Some(key("a"))).await.unwrap();
+        let again = daemon.clean_runs(&all, &by, Some(key("a"))).await.unwrap();
+
+        let count = removed.left.iter().filter(|left| left.removed).count();
+        assert!(count > 0 && json!(again) == json!(removed), "{removed:?}");
+        let kinds = |kind: &str| vec![kind.to_owned(); count];
+        assert_eq!(*lock(&noted), [(kinds("run_clean_intended"), false), (kinds("run_cleaned"), true)]);
+    });
+}
+
+#[test]
 fn archived_work_is_restored_as_a_branch_by_its_name_or_by_a_beginning_that_no_other_has() {
     with_stage(SimSpec::kind(), async |stage, daemon, _| {
         let first = lock(&stage.repo).branch(repo::MAIN).unwrap();
@@ -49,12 +101,6 @@ fn archived_work_is_restored_as_a_branch_by_its_name_or_by_a_beginning_that_no_o
             lock(&stage.repo).archived.insert(name.to_owned(), commit.clone());
         }
         let restore = |named: &str| CleanRunsRequest { restore: Some(named.to_owned()), ..CleanRunsRequest::default() };
-        let key = |key: &str| Idempotency {
-            key: key.to_owned(),
-            caller: "ann".to_owned(),
-            verb: "clean_runs",
-            args: Digest::of(b"args"),
-        };
 
         for (named, name, commit) in [("a/1", "a/1", &first), ("a/12", "a/12", &second), ("b", "b/1", &second)] {
             let by = people::ann().unwrap().name;

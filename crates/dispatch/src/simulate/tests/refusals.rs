@@ -1,5 +1,7 @@
 //! Tests what calls say that can't be carried out in the present state of a run.
 
+use std::sync::atomic::AtomicUsize;
+
 use switchboard_protocol::action::{StepState, WorkerAction};
 use switchboard_protocol::coordination::Control;
 use switchboard_protocol::frame::DriverSpec;
@@ -8,12 +10,15 @@ use switchboard_protocol::job::Coordination;
 use switchboard_protocol::verb::lead::SeatReply;
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::verb::step::{Fence, ReportStepRequest};
+use tokio::sync::mpsc;
 
 use super::at_work::{LOOKS, plan_of_slices, with_worker};
+use super::merges::world;
 use super::spec::MISSING;
 use super::steering::{failed, read};
 use super::*;
 use crate::drive::SeatAsk;
+use crate::handle::Handle;
 
 #[test]
 fn a_worker_reports_on_its_own_attempt_and_with_an_answer_only_if_its_step_wants_one() {
@@ -129,4 +134,24 @@ fn a_start_that_could_not_begin_says_what_is_in_the_way() {
         lock(&stage.repo).branches.insert("switchboard".to_owned(), head);
         refused(start(acp("agent"), None).await, "dispatch.worktree", "there is a branch switchboard");
     });
+}
+
+#[tokio::test]
+async fn a_request_whose_engine_ends_meanwhile_is_made_of_the_next_one_unless_the_daemon_ends() {
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let daemon = Dispatch::with(world(&stage).1);
+    let (sender, _inbox) = mpsc::channel(1);
+    let asked = AtomicUsize::new(0);
+    let find = || Ok(Handle::new(sender.clone()));
+    let ask = |_| {
+        let number = asked.fetch_add(1, Ordering::Relaxed);
+        async move { if number == 0 { Err(crate::Error::Stopping) } else { Ok(json!(number)) } }
+    };
+
+    assert_eq!(daemon.ask(find, ask).await.unwrap(), json!(1));
+
+    asked.store(0, Ordering::Relaxed);
+    daemon.world.stop.cancel();
+    assert!(matches!(daemon.ask(find, ask).await, Err(crate::Error::Stopping)));
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }

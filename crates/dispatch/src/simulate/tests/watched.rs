@@ -80,6 +80,8 @@ struct Watched {
     commits: Commitments<String>,
     /// Kinds of steps that the run does not accept any more.
     refused: Arc<Mutex<Vec<&'static str>>>,
+    /// Number of records that fail before one is accepted.
+    failures: Arc<AtomicUsize>,
     has_room: Arc<AtomicBool>,
 }
 
@@ -337,12 +339,13 @@ async fn watched(Equipped { driver, coordination, is_of_team, has_other_model, m
         steps: Arc::default(),
         commits,
         refused: Arc::default(),
+        failures: Arc::default(),
         has_room: Arc::new(AtomicBool::new(true)),
     };
     tokio::spawn(accept(
         (watched.store.clone(), inbox),
         Arc::clone(&watched.steps),
-        Arc::clone(&watched.refused),
+        (Arc::clone(&watched.refused), Arc::clone(&watched.failures)),
         Arc::clone(&watched.has_room),
     ));
     watched
@@ -352,12 +355,17 @@ async fn watched(Equipped { driver, coordination, is_of_team, has_other_model, m
 async fn accept(
     (store, mut inbox): (Store, mpsc::Receiver<Message>),
     accepted: Commitments<RunEvent>,
-    refused: Arc<Mutex<Vec<&'static str>>>,
+    (refused, failures): (Arc<Mutex<Vec<&'static str>>>, Arc<AtomicUsize>),
     has_room: Arc<AtomicBool>,
 ) {
     while let Some(message) = inbox.recv().await {
         match message {
             Message::Happened(record, answer) => {
+                let less = |left: usize| left.checked_sub(1);
+                if failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+                    drop(answer.send(Err(switchboard_store::Error::Closed.into())));
+                    continue;
+                }
                 if record.steps.iter().any(|step| lock(&refused).contains(&kind(step).as_str())) {
                     let late = Failure::new("request.conflict", "the run has gone on");
                     drop(answer.send(Err(crate::Error::Superseded(Box::new(late)))));

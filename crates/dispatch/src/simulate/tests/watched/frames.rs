@@ -245,6 +245,26 @@ fn a_fault_that_no_further_attempt_can_mend_blocks_the_task_and_another_is_how_t
 }
 
 #[test]
+fn a_shim_whose_report_could_not_be_recorded_connects_again_and_reports_again() {
+    with_watched(Equipped::default(), async |at| {
+        let mut first = at.attaches(1, false).await;
+        let looks = at.shim.looks.load(Ordering::Relaxed);
+        at.failures.store(1, Ordering::Relaxed);
+        at.says(1, started()).await;
+        drop(told(&mut first));
+        assert!(first.is_closed() && at.kinds().is_empty(), "{:?}", at.kinds());
+        settled().await;
+        assert!(at.shim.looks.load(Ordering::Relaxed) > looks, "its shim may be gone");
+
+        let mut again = at.attaches(1, false).await;
+        at.says(1, started()).await;
+
+        assert_eq!(at.kinds(), ["worker_started"]);
+        assert!(told(&mut again).contains(&ShimCommand::Ack { seq: 1 }));
+    });
+}
+
+#[test]
 fn a_long_question_is_recorded_in_part() {
     with_watched(Equipped::default(), async |at| {
         let WorkerEvent::PermissionAsked { options, detail, tool_kind, paths, .. } = asked() else { panic!() };
