@@ -1,8 +1,13 @@
 //! Plans whose tasks reach the run's branch together: by slice, or by milestone.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use super::sandbox::Sandbox;
+use super::sandbox::{Sandbox, within};
+
+/// Maximum wait for an expected state.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn task(id: &str, slice: &str, depends: &[&str], line: &str) -> Value {
     let mut settings = json!({ "command": ["sh", "-c", line] });
@@ -70,8 +75,10 @@ fn two_slices_of_a_milestone_run_at_the_same_time_and_both_land_and_leave_no_tre
     let trees: std::collections::BTreeSet<_> =
         claims["events"].as_array().unwrap().iter().map(|event| event["facts"]["worktree"].to_string()).collect();
     assert_eq!(trees.len(), 2, "each has a tree of its own: {claims}");
+    // The command ends with the run, whose trees are removed then.
+    let trees = || sandbox.git(&["worktree", "list"]);
+    assert!(within(PATIENCE, || trees().lines().count() == 1), "{}", trees());
     assert_eq!(sandbox.git(&["branch", "--list", "switchboard-task/*"]), "");
-    assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1, "no tree is left");
 }
 
 #[test]
