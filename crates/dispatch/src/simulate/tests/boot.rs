@@ -3,6 +3,7 @@
 use switchboard_protocol::modes::{Mode, ModeEvent, ModeFact};
 use switchboard_protocol::run::RunOutcome;
 
+use super::at_work::{at_work, plan_of_slices, slow};
 use super::merges::{over, record, world};
 use super::seat::{LOOKS, with_seat};
 use super::*;
@@ -38,7 +39,7 @@ async fn a_run_that_can_not_be_taken_up_claims_no_units_of_its_plan() {
 
 #[test]
 fn the_units_of_a_job_are_claimed_by_nobody_else() {
-    with_stage(super::at_work::slow(), async |_, daemon, request| {
+    with_stage(slow(), async |_, daemon, request| {
         let job = serde_json::from_value(json!({ "tasks": [{ "task": "look" }] })).unwrap();
         let request = StartRunRequest { plan: String::new(), job: Some(job), ..request };
         let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
@@ -104,6 +105,15 @@ fn a_run_whose_engine_panics_after_its_end_is_merged_and_over() {
     });
 }
 
+/// Starts the daemon that follows one that has ended.
+async fn next_daemon(stage: &Arc<Stage>, store: &Store) -> Dispatch {
+    let ports = ports::ports(stage, store);
+    let next = Dispatch::with(World::new(store.clone(), config(stage), ports, CancellationToken::new()));
+    *lock(&stage.daemon) = Some(next.clone());
+    next.boot().await.unwrap();
+    next
+}
+
 #[test]
 fn the_parts_of_a_run_that_was_stopped_while_they_were_live_are_stopped_at_the_next_start() {
     with_seat(async |led| {
@@ -117,11 +127,8 @@ fn the_parts_of_a_run_that_was_stopped_while_they_were_live_are_stopped_at_the_n
         let stopped = ModeFact::ModeStepped { event, mode, now: String::new(), refused: None, outcome };
         let event = NewEvent::of(&stopped, format!("modes/{}", led.run), "ann").unwrap();
         store.commit(Batch::synced().event(event)).await.unwrap();
-        let ports = ports::ports(led.stage, store);
-        let next = Dispatch::with(World::new(store.clone(), config(led.stage), ports, CancellationToken::new()));
-        *lock(&led.stage.daemon) = Some(next.clone());
 
-        next.boot().await.unwrap();
+        next_daemon(led.stage, store).await;
 
         for _ in 0..LOOKS {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -133,20 +140,18 @@ fn the_parts_of_a_run_that_was_stopped_while_they_were_live_are_stopped_at_the_n
 
 #[test]
 fn the_names_of_workers_are_on_the_roster_again_after_a_restart() {
-    let spec = SimSpec { max_workers: Some(2), ..super::at_work::slow() };
+    let spec = SimSpec { max_workers: Some(2), ..slow() };
     with_stage(spec, async |stage, daemon, request| {
-        let request = StartRunRequest { plan: super::at_work::plan_of_slices(), merge: false, ..request };
-        let at = super::at_work::at_work(stage, daemon, request).await;
+        let request = StartRunRequest { plan: plan_of_slices(), merge: false, ..request };
+        let at = at_work(stage, daemon, request).await;
         tokio::time::sleep(Duration::from_secs(10)).await;
         let (store, run) = (&daemon.world.store, &at.run);
         let joined = store.events(0, &Filter::kinds(["agent_joined".to_owned()]), 100).unwrap();
         let names: Vec<_> = joined.iter().map(|event| event.facts["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
         daemon.world.stop.cancel();
-        let ports = ports::ports(stage, store);
-        let next = Dispatch::with(World::new(store.clone(), config(stage), ports, CancellationToken::new()));
 
-        next.boot().await.unwrap();
+        let next = next_daemon(stage, store).await;
 
         let missing: Vec<_> = names.iter().filter(|name| !next.world.is_assigned_in(run, name)).collect();
         assert!(missing.is_empty(), "{missing:?}");

@@ -86,7 +86,7 @@ fn a_task_whose_outcome_can_never_be_recorded_is_blocked_and_keeps_no_other_from
 }
 
 #[test]
-fn an_outcome_that_is_refused_for_a_while_is_recorded_once_in_its_order() {
+fn an_outcome_that_is_refused_for_a_while_is_recorded_once() {
     for with in [|| StoreError::Busy, || StoreError::DiskFull, || StoreError::Contended] {
         with_refusals(("change_captured", with, 5), SimSpec::kind(), async |_, daemon, request| {
             let events = ended(daemon, request).await;
