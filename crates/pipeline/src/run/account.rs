@@ -231,6 +231,17 @@ mod tests {
     }
 
     #[test]
+    fn without_reservations_workers_and_turns_begin_below_the_ceiling_and_not_at_it() {
+        let mut account = of(1_000, Some(0), AtCeiling::Pause);
+        account.begin(&worker(1));
+
+        account.count(&worker(1), 999);
+        assert_eq!((account.has_room(1), account.has_room_for_turn(&worker(1))), (true, true));
+        account.count(&worker(1), 1_000);
+        assert_eq!((account.has_room(1), account.has_room_for_turn(&worker(1))), (false, false));
+    }
+
+    #[test]
     fn each_share_of_the_ceiling_is_announced_once() {
         let mut account = of(1_000, Some(0), AtCeiling::Pause);
 

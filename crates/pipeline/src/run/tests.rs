@@ -75,6 +75,27 @@ fn unit(task: &str) -> UnitId {
     UnitId::Task(id(task))
 }
 
+/// Maximum number of units of a run whose lists are compared after each event: a comparison looks at all of them.
+const MAX_COMPARED: usize = 12;
+
+/// Expects that every list of tasks is what another look at all tasks would make of it.
+fn expect_indexed(state: &RunState, after: &RunEvent) {
+    if state.records.len() > MAX_COMPARED {
+        return;
+    }
+    let mut anew = state.clone();
+    for (at, record) in state.records.iter().enumerate() {
+        if record.is_settled() {
+            anew.queue.settled(at, &state.records);
+        } else {
+            anew.reindex(at);
+        }
+        // What is decided without an event was decided with the last one.
+        anew.queue.set_deciding(at, false);
+    }
+    assert_eq!(anew.queue, state.queue, "after {after:?}");
+}
+
 impl Run {
     fn of(max_workers: u32, tasks: &[Spec]) -> Self {
         Self::on(&way(), max_workers, tasks)
@@ -92,6 +113,7 @@ impl Run {
 
     fn tell(&mut self, event: RunEvent) {
         self.last = self.state.step(&event, Millis(self.now)).unwrap_or_else(|refused| panic!("{event:?}: {refused}"));
+        expect_indexed(&self.state, &event);
     }
 
     fn refused(&mut self, event: RunEvent) -> Refused {

@@ -102,6 +102,22 @@ fn a_step_that_writes_does_not_chase_itself_and_readers_go_beside_each_other() {
 }
 
 #[test]
+fn a_step_that_reads_what_it_writes_is_done_once_its_change_is_captured() {
+    let mut tests = work("write_tests", &[Zone::Tests]);
+    (tests.after, tests.reads) = (ids(&["work"]), vec![Input::Tree]);
+    let mut merge = step("merge", StepAction::Merge);
+    merge.after = ids(&["write_tests"]);
+    let steps = vec![work("work", &[Zone::Source]), tests, merge];
+    let mut unit = Unit::new(Arc::new(Graph::new(Way { steps }).unwrap()), Digest::ZERO, Digest::ZERO, "head");
+    do_work(&mut unit, 0, "1");
+
+    do_work(&mut unit, 1, "2");
+
+    assert!(unit.is_current(1));
+    assert_eq!(unit.open(), [2]);
+}
+
+#[test]
 fn inputs_that_are_kept_are_those_that_would_be_computed_again() {
     let mut unit = team();
     let expect_same = |unit: &Unit, when: &str| {
@@ -357,6 +373,8 @@ fn each_time_that_a_step_is_carried_out_counts_as_one_run() {
     unit.intend(4, worker(7)).unwrap();
     unit.start(4, Millis(0)).unwrap();
     assert_eq!(runs(&unit), [1, 1, 2, 1, 1]);
+    say(&mut unit, 4, Verdict::Pass);
+    assert_eq!(runs(&unit), [1, 1, 2, 1, 1], "begun before it was judged");
 }
 
 #[test]

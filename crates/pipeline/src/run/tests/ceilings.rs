@@ -50,8 +50,9 @@ fn a_paused_run_that_reaches_its_ceiling_stays_paused_on_request_and_waits_for_r
 #[test]
 fn a_run_without_room_is_resumed_for_what_needs_no_worker() {
     type Prepare = fn(&mut Run);
-    let cases: [(&str, Prepare, bool); 3] = [
+    let cases: [(&str, Prepare, bool); 4] = [
         ("a change is to be merged", |run| run.pass("1.1"), true),
+        ("a change is to be judged", |run| run.capture("1.1"), true),
         (
             "nothing is ready",
             |run| {

@@ -273,3 +273,15 @@ fn the_tasks_that_wait_for_another_are_those_behind_it_that_are_not_settled() {
     run.tell(stop("1.2"));
     assert_eq!((waiting(&run, "1.1").as_str(), run.state.unsettled_count()), ("1.4", 2));
 }
+
+#[test]
+fn a_refusal_without_a_reason_is_described_by_its_cause_alone() {
+    let describe = |reasons: &[&str]| {
+        let reasons: Vec<_> = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+        attempt::describe(&RefusalCause::NothingChanged, &reasons)
+    };
+
+    assert_eq!(describe(&["it read only", "and said so"]), "nothing changed: it read only");
+    assert_eq!(describe(&[""]), "nothing changed");
+    assert_eq!(describe(&[]), "nothing changed");
+}
