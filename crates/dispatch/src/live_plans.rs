@@ -27,3 +27,32 @@ impl LivePlans {
         lock(&self.0).get(run)?.upgrade()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan(run: u64) -> Arc<RunPlan> {
+        let mut plan = crate::tests::run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+        plan.run = RunId::from_bits(run);
+        Arc::new(plan)
+    }
+
+    #[test]
+    fn a_plan_is_remembered_as_long_as_an_engine_holds_it() {
+        let plans = LivePlans::default();
+        let (ended, live) = (plan(1), plan(2));
+        plans.keep(&ended);
+        plans.keep(&live);
+        assert!(plans.of_live(&ended.run).is_some_and(|found| Arc::ptr_eq(&found, &ended)));
+
+        let run = ended.run.clone();
+        drop(ended);
+        assert!(plans.of_live(&run).is_none());
+        plans.keep(&live);
+
+        assert_eq!(lock(&plans.0).keys().collect::<Vec<_>>(), [&live.run], "the other is forgotten");
+    }
+}

@@ -313,4 +313,19 @@ mod tests {
         let paths: Vec<_> = files.iter().map(|change| change.path.as_path()).collect();
         assert_eq!(paths, [Path::new("beside.txt")]);
     }
+
+    #[test]
+    fn a_branch_whose_tree_is_gone_is_removed_alone() {
+        let repository = Repository::new();
+        let tip = repository.commit("one");
+        let git: &dyn Git = &repository.repo;
+        git.update_branch("switchboard/task", &tip, None).unwrap();
+        let removal = removal(Path::new(""), ("switchboard/task", tip.as_str()), false);
+        assert!(removal.is_there(git).unwrap());
+
+        removal.remove(git, &repository.folder.path().join("trees")).unwrap();
+
+        assert!(!removal.is_there(git).unwrap());
+        assert_eq!(git.branch("switchboard/task").unwrap(), None);
+    }
 }

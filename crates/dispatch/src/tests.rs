@@ -7,6 +7,7 @@ mod plan_texts;
 mod read_back;
 mod real_git;
 mod repository;
+mod roles;
 mod rows;
 
 use std::time::Duration;

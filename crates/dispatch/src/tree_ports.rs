@@ -304,4 +304,41 @@ mod tests {
 
         assert_eq!(leased, 900, "{BLOCKS} blocks, of which 600 bear the mark of a daemon that is gone");
     }
+
+    /// Claims of one daemon, and a block of which another process has a port.
+    struct Partly {
+        taken: u32,
+        claimed: Mutex<BTreeSet<u32>>,
+    }
+
+    impl PortClaims for Partly {
+        fn is_of_other_daemon(&self, _block: u32) -> Result<bool, Error> {
+            Ok(false)
+        }
+
+        fn claim(&self, block: u32) -> Result<bool, Error> {
+            Ok(lock(&self.claimed).insert(block))
+        }
+
+        fn release(&self, block: u32) -> Result<(), Error> {
+            lock(&self.claimed).remove(&block);
+            Ok(())
+        }
+
+        fn is_free(&self, port: u16) -> bool {
+            port != first_port(self.taken) + 2
+        }
+    }
+
+    #[test]
+    fn of_blocks_that_can_not_be_had_together_none_is_kept() {
+        let claims = Arc::new(Partly { taken: 2, claimed: Mutex::default() });
+        let table = TreePorts::new(Arc::clone(&claims) as Arc<dyn PortClaims>, 0);
+
+        let leased = table.lease(&RunId::from_bits(1), &task(1), 3 * BLOCK).unwrap().unwrap();
+
+        let first = u32::from((leased.first - FIRST_PORT) / BLOCK);
+        assert!(!(first..first + 3).contains(&claims.taken), "{leased:?}");
+        assert_eq!(*lock(&claims.claimed), (first..first + 3).collect());
+    }
 }

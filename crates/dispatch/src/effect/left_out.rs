@@ -18,9 +18,6 @@ const SEARCHED: usize = 1 << 20;
 /// Returns the event that skips the step, if nothing requires it.
 pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Option<RunEvent>, Error> {
     let StartFrom::Change { commit, base } = &start.from else { return Ok(None) };
-    if start.work.answer.is_none() {
-        return Ok(None);
-    }
     let reason = match of_tier(ctx, id, start.step.as_str(), (base, commit)).await? {
         Some(reason) => Some(reason),
         None if start.step.as_str() == IMPACT => match contracts::of_change(ctx, id).await? {

@@ -30,7 +30,6 @@ pub(super) async fn stop_worker(
         return Outcome::step(RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason });
     };
     link.stop(cause, grace).await;
-    drop(link);
     if tokio::time::timeout(grace + MORE, ctx.world.unlinked(worker)).await.is_err() {
         kill(ctx, task, worker).await;
     }

@@ -102,3 +102,25 @@ impl Recorded {
         folded
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::plan::TaskId;
+
+    use super::*;
+
+    #[test]
+    fn of_steps_of_which_one_is_refused_the_draft_takes_none() {
+        let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
+        let started = RunEvent::RunStarted { title, plan_hash, base, parts: 2, max_workers: 1 };
+        let run = RunId::from_bits(1);
+        let mut recorded = Recorded { run, rev: 0, state: Arc::default(), draft: RunState::default() };
+
+        let of_none = RunEvent::TaskRebaseRequested { task: TaskId::new("1.1").unwrap() };
+        let refused = recorded.try_steps(&[started.clone(), of_none], Millis(0));
+
+        assert!(refused.is_err() && recorded.draft().header().is_none(), "{refused:?}");
+        assert_eq!(recorded.try_steps(std::slice::from_ref(&started), Millis(0)).unwrap(), [started]);
+        assert!(recorded.draft().header().is_some() && recorded.state().header().is_none());
+    }
+}

@@ -257,6 +257,21 @@ mod tests {
     }
 
     #[test]
+    fn files_are_copied_up_to_a_number_of_bytes_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let from = folder.path();
+        fs::write(from.join("small"), "12345").unwrap();
+        let included = |bytes: u64| {
+            fs::File::create(from.join("large")).unwrap().set_len(bytes - 5).unwrap();
+            Machine.included(from, ["small", "large"].map(PathBuf::from).to_vec())
+        };
+
+        assert_eq!(included(MAX_BYTES).unwrap().files.len(), 2);
+        let failure = included(MAX_BYTES + 1).err().unwrap().to_failure();
+        assert!(failure.what.contains(&format!("{} bytes, {MAX_BYTES} at most", MAX_BYTES + 1)), "{failure:?}");
+    }
+
+    #[test]
     fn a_link_that_came_to_lead_out_after_the_files_were_listed_is_not_copied() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));

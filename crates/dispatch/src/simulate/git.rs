@@ -241,8 +241,8 @@ impl Git for SimGit {
         self.changing(|repo| repo.captured(path))
     }
 
-    fn worktree_bytes(&self, _path: &Path) -> Result<Option<u64>> {
-        Ok(Some(0))
+    fn worktree_bytes(&self, path: &Path) -> Result<Option<u64>> {
+        self.with(|repo| Ok(repo.worktrees.contains_key(path).then_some(super::repo::TREE_BYTES)))
     }
 
     fn ignored_and_listed(&self, _patterns: &Path) -> Result<Vec<PathBuf>> {

@@ -16,6 +16,9 @@ type Result<T> = std::result::Result<T, Error>;
 /// Name of the user's branch.
 pub(super) const MAIN: &str = "main";
 
+/// Size that every work tree has.
+pub(super) const TREE_BYTES: u64 = 64;
+
 /// Number of tasks of the first phase that remove a file in addition to what they write.
 pub(super) const REMOVERS: u64 = 8;
 

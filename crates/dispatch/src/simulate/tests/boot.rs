@@ -157,3 +157,20 @@ fn the_names_of_workers_are_on_the_roster_again_after_a_restart() {
         assert!(missing.is_empty(), "{missing:?}");
     });
 }
+
+#[test]
+fn the_plan_of_a_live_run_is_in_memory_once_and_a_trouble_of_it_is_shown_with_its_hint_if_there_is_one() {
+    with_stage(slow(), async |_, daemon, request| {
+        let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        let world = &daemon.world;
+        let plan = || history::plan(world, &run).unwrap();
+        assert!(Arc::ptr_eq(&plan(), &plan()) && world.plans.of_live(&run).is_some());
+
+        for (hint, expected) in [("", "no way [io.denied]"), ("look", "no way [io.denied]; look")] {
+            world.troubles.failed(&run, Failure::new("io.denied", "no way").hint(hint));
+            let shown = GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false };
+            let notes = daemon.get_run(&shown).await.unwrap().notes;
+            assert_eq!(notes, [format!("the run does not go on now: {expected}")]);
+        }
+    });
+}

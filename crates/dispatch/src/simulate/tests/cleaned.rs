@@ -68,6 +68,31 @@ fn remains_are_listed_of_runs_that_are_over_and_count_as_merged_wherever_they_we
 }
 
 #[test]
+fn what_is_left_of_a_task_is_listed_with_the_size_of_its_tree_if_there_is_one() {
+    with_stage(SimSpec { bad_gates: 1_000, ..SimSpec::kind() }, async |stage, daemon, request| {
+        let request = StartRunRequest { merge: false, ..request };
+        daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        let of_tasks = async || {
+            let mut left = clean(daemon, CleanRunsRequest::default()).await.unwrap().left;
+            left.retain(|left| !left.task.is_empty());
+            left
+        };
+
+        let with_trees = of_tasks().await;
+        assert!(
+            !with_trees.is_empty() && with_trees.iter().all(|left| left.bytes == repo::TREE_BYTES),
+            "{with_trees:?}"
+        );
+        lock(&stage.repo).worktrees.clear();
+
+        let without = of_tasks().await;
+        assert_eq!(without.len(), with_trees.len());
+        assert!(without.iter().all(|left| left.bytes == 0 && left.worktree.is_empty()), "{without:?}");
+    });
+}
+
+#[test]
 fn the_answer_to_a_removal_is_recorded_with_the_last_of_its_outcomes() {
     let noted = Arc::new(Mutex::default());
     let notes = Arc::clone(&noted);

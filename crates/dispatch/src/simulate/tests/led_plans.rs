@@ -3,10 +3,11 @@
 
 use switchboard_protocol::modes::{Mode, ModeEvent, ModeFact, OptionalSteps, PersonAnswer, PhaseOutcome, Setup};
 use switchboard_protocol::need::{Need, NeedKind};
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::WorkerTimeout;
-use switchboard_protocol::verb::run::Drive;
+use switchboard_protocol::verb::run::{Drive, RoleChoice};
 
-use super::seat::LOOKS;
+use super::seat::{LOOKS, led};
 use super::steering::{failed, read};
 use super::*;
 
@@ -240,4 +241,42 @@ fn a_person_who_is_asked_for_the_next_phase_sees_its_tasks_and_answers_with_a_ch
             assert_eq!(daemon.world.store.body(answer.lsn).unwrap().as_deref(), text, "{option}");
         });
     }
+}
+
+#[test]
+fn a_task_of_a_phase_depends_on_all_tasks_of_the_phase_before_it() {
+    with_stage(SimSpec { people: 1000, ..SimSpec::kind() }, async |stage, daemon, request| {
+        let mut plan: Value = serde_json::from_str(&plan("Later", &[])).unwrap();
+        let mut second = plan["phases"][0]["tasks"][0].clone();
+        let files = json!(["t/1.2", repo::removed_by("1.2")]);
+        (second["id"], second["description"], second["files_touched"]) = (json!("1.2"), json!("do 1.2"), files);
+        plan["phases"][0]["tasks"].as_array_mut().unwrap().push(second);
+        plan["phases"][1]["tasks"][0]["depends"] = json!(["1.1", "1.2"]);
+        let run = start(daemon, &request, &plan.to_string(), true).await;
+
+        is_over(stage, daemon).await;
+
+        let shown = daemon.get_run(&read(json!({ "run": run }))).await.unwrap();
+        assert_eq!((shown.summary.state.as_str(), shown.summary.merged), ("succeeded", 3), "{shown:?}");
+    });
+}
+
+#[test]
+fn roles_that_a_led_run_can_not_follow_are_refused_before_anything_starts() {
+    with_stage(SimSpec { people: 1000, ..SimSpec::kind() }, async |_, daemon, request| {
+        let choice = |role: RoleName| RoleChoice::new(role.id());
+        let disabled = || RoleChoice { disabled: true, ..choice(RoleName::Critic) };
+        let models = || RoleChoice { fallback_models: vec!["m".to_owned()], ..choice(RoleName::Docs) };
+        let cases = [
+            (vec![choice(RoleName::Critic), choice(RoleName::Critic)], "request.bad-args", "critic is named twice"),
+            (vec![disabled()], "role.disabled", "the team needs the role critic"),
+            (vec![models()], "plan.no-effect", "heeds no temperature and no fallback models"),
+        ];
+        for (roles, code, says) in cases {
+            let request = StartRunRequest { roles, ..led(request.clone(), OptionalSteps::default()) };
+            let started = daemon.start_run(request, &people::ann().unwrap(), None).await;
+            refused(started.map_err(|error| error.to_failure()), code, says);
+        }
+        assert_eq!(daemon.world.store.read(&Query::table(RUNS)).unwrap().len(), 0);
+    });
 }

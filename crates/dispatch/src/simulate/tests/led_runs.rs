@@ -67,7 +67,7 @@ fn a_led_run_that_is_over_shows_each_task_of_its_phases_once_and_is_merged_as_a_
         let whole = shown.list.iter().filter(|task| task.of.is_none()).count() as u64;
         assert!(whole > 0 && shown.parts.len() > 2, "{shown:?}");
         assert_eq!((shown.summary.tasks, shown.summary.merged, shown.summary.blocked), (whole, whole, 0));
-        assert!(shown.list.iter().all(|task| task.worktree_bytes.is_some()), "{:?}", shown.list);
+        assert!(shown.list.iter().all(|task| task.worktree_bytes.is_none()), "no tree is left: {:?}", shown.list);
         let merged = merge(daemon, &run, false).await.unwrap();
         assert_eq!((merged.target.as_str(), merged.already, merged.notes.is_empty()), (repo::MAIN, false, false));
     });
@@ -186,6 +186,20 @@ fn the_budget_of_a_led_run_is_not_that_of_a_plan() {
         let reply = set(json!({ "run": led.run, "budget": { "ceiling": 2_000_000 } })).await.unwrap();
         assert_eq!((reply.run, reply.state.as_str(), reply.more), (led.run.clone(), "running", 0));
         assert!(led.events("budget_set").len() > before);
+    });
+}
+
+#[test]
+fn the_size_of_a_tree_is_shown_of_tasks_of_a_led_run_too() {
+    with_seat(async |led| {
+        led.up_to_step("work").await;
+        led.begin(Some(TASK), None, StepExecutor::Seat).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+
+        let list = show(led.daemon, &led.run).await.list;
+
+        let task = list.iter().find(|task| task.id == TASK).unwrap();
+        assert_eq!(task.worktree_bytes, Some(repo::TREE_BYTES), "{list:?}");
     });
 }
 

@@ -524,6 +524,8 @@ fn the_seat_is_given_by_people_under_a_ceiling_and_left_by_its_holder() {
             (Some("eve"), Some(1_000_000))
         );
         assert_eq!(ask(leave(None), &ann).await.unwrap().form, "driven", "a person needs no fence");
+        let by_name = ask(lead(&run, Some("eve"), None, hour), &eve).await.unwrap();
+        assert_eq!(by_name.agent.map(|agent| agent.to_string()).as_deref(), Some("eve"));
     });
 }
 

@@ -124,3 +124,18 @@ fn a_ceiling_of_the_day_that_is_set_while_a_run_works_is_recorded_and_holds() {
         insta::assert_snapshot!(at.recorded().join("\n"));
     });
 }
+
+#[test]
+fn the_cost_of_a_plan_is_that_of_the_workers_of_its_runs() {
+    with_limits((None, None, AtCeiling::Warn), 0, async |at| {
+        at.up_to("succeeded").await;
+        let store = &at.daemon.world.store;
+        let row = store.get(RUNS, &[at.run.as_str().into()]).unwrap().unwrap();
+        let workers = store.read(&Query::table(crate::work::WORKERS)).unwrap().len() as u64;
+
+        let spent = |hash: &str| crate::shared::spent_by_plan(store, hash).unwrap();
+
+        assert_eq!((workers, spent(row.get_text("plan_hash").unwrap())), (3, workers * COST));
+        assert_eq!(spent("another"), 0);
+    });
+}

@@ -6,7 +6,7 @@ use switchboard_protocol::finding::{CheckReport, CheckRequest};
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::verb::check::CheckCall;
-use switchboard_protocol::verb::run::TellWorkerRequest;
+use switchboard_protocol::verb::run::{TaskReport, TellWorkerRequest};
 
 use super::at_work::{first_worker, slow, with_worker};
 use super::steering::{failed, read};
@@ -79,7 +79,7 @@ fn the_answer_of_a_tasks_worker_is_shown_and_the_sizes_of_trees_only_on_request(
 
         assert_eq!((show(Some(0)).await.as_deref(), show(Some(3)).await.as_deref()), (Some("it works"), Some("works")));
         assert_eq!(show(None).await, None);
-        assert_eq!((sizes(false).await, sizes(true).await), (None, Some(0)));
+        assert_eq!((sizes(false).await, sizes(true).await), (None, Some(repo::TREE_BYTES)));
     });
 }
 
@@ -199,5 +199,19 @@ fn a_change_whose_base_an_older_version_did_not_record_is_shown_against_that_of_
         let shown = Dispatch::with(world).show_task(&request).await.unwrap();
 
         assert!(shown.diff.as_ref().is_some_and(|diff| diff.contains(&format!("t/{task}\n"))), "{:?}", shown.diff);
+    });
+}
+
+#[test]
+fn the_files_of_each_tasks_last_change_are_listed() {
+    with_daemon(async |daemon, request| {
+        let request = StartRunRequest { merge: false, ..request };
+        let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+        let list = daemon.get_run(&read(json!({ "run": run }))).await.unwrap().list;
+
+        let has_its_file = |task: &TaskReport| task.files.contains(&format!("t/{}", task.id));
+        assert!(!list.is_empty() && list.iter().all(has_its_file), "{list:?}");
     });
 }

@@ -263,6 +263,18 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_stmt(&mut self, stmt: &'ast Stmt) {
+        let attributes = match stmt {
+            Stmt::Local(local) => local.attrs.as_slice(),
+            Stmt::Macro(invocation) => &invocation.attrs,
+            Stmt::Expr(Expr::If(branch), _) => &branch.attrs,
+            Stmt::Expr(Expr::Block(block), _) => &block.attrs,
+            Stmt::Expr(Expr::Call(call), _) => &call.attrs,
+            Stmt::Expr(Expr::MethodCall(call), _) => &call.attrs,
+            Stmt::Expr(..) | Stmt::Item(_) => &[],
+        };
+        if is_test(attributes) {
+            return;
+        }
         if let Stmt::Expr(Expr::MethodCall(call), Some(_)) = stmt
             && FOR_TESTS.iter().any(|name| call.method == name)
         {
@@ -274,6 +286,12 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             self.add(stmt.span().byte_range(), stmt.span().start().line, Form::Without);
         }
         visit::visit_stmt(self, stmt);
+    }
+
+    fn visit_field_value(&mut self, field: &'ast syn::FieldValue) {
+        if !is_test(&field.attrs) {
+            visit::visit_field_value(self, field);
+        }
     }
 
     fn visit_expr(&mut self, expr: &'ast Expr) {
@@ -336,6 +354,11 @@ mod tests {
             assert!(found(&format!("#[cfg({condition})]\nfn f() -> bool {{ g(); 1 < 2 }}")).is_empty(), "{condition}");
         }
         assert_eq!(found("#[cfg(not(test))]\nfn f() { g(); }").len(), 2);
+        for statement in ["if a { g(); }", "{ g(); }", "g(1);", "a.g(1);", "let a = 1;"] {
+            let of_tests = format!("fn f() {{ #[cfg(any(test, feature = \"sim\"))] {statement} }}");
+            assert_eq!(found(&of_tests), ["returns `` at once"], "{statement}");
+        }
+        assert_eq!(found("fn f() { g(A { #[cfg(test)] b: 1, c: 2 }) }"), ["returns `` at once", "`2 + 1` for `2`"]);
         assert_eq!(
             found("#[cfg(any(unix, windows))]\nfn f() -> bool { true }"),
             ["returns `false` at once", "`false` for `true`"]

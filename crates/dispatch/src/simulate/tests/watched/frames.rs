@@ -4,7 +4,7 @@ use switchboard_protocol::coordination::UnitMessage;
 use switchboard_protocol::frame::PermissionOption;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::run::{MAX_RATE_WAIT_MS, RATE_WAIT_MS, StopCause, TurnOutcome};
-use switchboard_protocol::worker::{PAUSED, PauseState, WRAP_UP};
+use switchboard_protocol::worker::{PAUSED, PauseState, REPORTED_VERSION, WRAP_UP};
 
 use super::super::super::shim::{exited, sealed, turn_ended};
 use super::*;
@@ -68,6 +68,9 @@ fn costs_questions_and_ends_survive_a_power_cut_before_they_are_acknowledged() {
         with_watched(Equipped::default(), async |at| {
             at.says(1, event.clone()).await;
 
+            let reported = at.store.events(0, &Filter::all(), 100).unwrap();
+            let reported = reported.iter().find(|event| event.kind == "worker_reported").unwrap();
+            assert_eq!(reported.v, REPORTED_VERSION, "{event:?}");
             let by_itself = lock(&at.commits).iter().find(|(kinds, _)| kinds[0] == "worker_reported").map(|of| of.1);
             let with_steps = lock(&at.steps).first().map(|of| of.1);
             assert_eq!(by_itself.or(with_steps), Some(expected), "{event:?}");
