@@ -39,21 +39,16 @@ pub(crate) fn subject(run: &RunId) -> String {
     format!("run/{run}")
 }
 
-/// Visits a run's events after a revision of its subject, oldest first, as long as `visit` returns true.
-pub(crate) fn events(
-    store: &Store,
-    run: &RunId,
-    after: u64,
-    mut visit: impl FnMut(&Event) -> bool,
-) -> Result<(), Error> {
+/// Visits a run's events, oldest first, as long as `visit` returns true.
+pub(crate) fn events(store: &Store, run: &RunId, mut visit: impl FnMut(&Event) -> bool) -> Result<(), Error> {
     let subject = subject(run);
-    by_page(after, |after, limit| {
+    by_page(0, |after, limit| {
         let page = store.events_of(&subject, after, limit)?;
         Ok((page.len(), page.last().filter(|_| page.iter().all(&mut visit)).map(|last| last.rev)))
     })
 }
 
-/// As [`events`] from the first, for readers that look at few of them: their facts are still text.
+/// As [`events`], for readers that look at few of them: their facts are still text.
 pub(crate) fn raw_events(store: &Store, run: &RunId, mut visit: impl FnMut(&RawEvent) -> bool) -> Result<(), Error> {
     let subject = subject(run);
     by_page(0, |after, limit| {

@@ -65,7 +65,7 @@ pub(crate) fn earlier(world: &World, plan: &Plan, hash: &str) -> Result<Vec<Earl
         let run = run_id(&row)?;
         let (target, base) = (row.try_text("target")?.to_owned(), row.try_text("base")?.to_owned());
         let mut found = Earlier { run: Some(run.clone()), target, base, ..Earlier::default() };
-        history::events(&world.store, &run, 0, |event| {
+        history::events(&world.store, &run, |event| {
             if let Some(fact) = event.fact::<RunEvent>() {
                 found.turns.take(&fact, event.ts);
                 found.take(fact);

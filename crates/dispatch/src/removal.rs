@@ -156,7 +156,7 @@ pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
 /// Returns the removals of a run whose outcome is not recorded.
 fn begun(store: &Store, run: &RunId) -> Result<Vec<Removal>, Error> {
     let mut open: Vec<Removal> = Vec::new();
-    history::events(store, run, 0, |event| {
+    history::events(store, run, |event| {
         let fact = event.fact();
         if let Some(RunEvent::RunCleanIntended { run, task, worktree, branch, commit, bytes }) = fact {
             open.push(Removal { run, task, worktree, branch, commit, bytes, is_unmerged: false });

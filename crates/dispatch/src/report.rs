@@ -315,7 +315,7 @@ fn refusal(refusal: &Refusal) -> String {
 /// Reads the files of each task's last captured change, in one pass over the run's events.
 pub(crate) fn files(world: &World, run: &RunId) -> Result<Files, Error> {
     let mut found = Files::new();
-    crate::history::events(&world.store, run, 0, |event| {
+    crate::history::events(&world.store, run, |event| {
         if let Some(RunEvent::ChangeCaptured { task, files, .. }) = event.fact() {
             found.insert(task, files);
         }

@@ -305,9 +305,10 @@ mod tests {
         assert_eq!(leased, 900, "{BLOCKS} blocks, of which 600 bear the mark of a daemon that is gone");
     }
 
-    /// Claims of one daemon, and a block of which another process has a port.
+    /// Claims of one daemon, a block of which another process has a port, and one that another daemon has.
     struct Partly {
         taken: u32,
+        of_other: u32,
         claimed: Mutex<BTreeSet<u32>>,
     }
 
@@ -317,11 +318,11 @@ mod tests {
         }
 
         fn claim(&self, block: u32) -> Result<bool, Error> {
-            Ok(lock(&self.claimed).insert(block))
+            Ok(block != self.of_other && lock(&self.claimed).insert(block))
         }
 
         fn release(&self, block: u32) -> Result<(), Error> {
-            lock(&self.claimed).remove(&block);
+            assert!(lock(&self.claimed).remove(&block), "block {block} is another daemon's");
             Ok(())
         }
 
@@ -332,13 +333,13 @@ mod tests {
 
     #[test]
     fn of_blocks_that_can_not_be_had_together_none_is_kept() {
-        let claims = Arc::new(Partly { taken: 2, claimed: Mutex::default() });
+        let claims = Arc::new(Partly { taken: 2, of_other: 4, claimed: Mutex::default() });
         let table = TreePorts::new(Arc::clone(&claims) as Arc<dyn PortClaims>, 0);
 
         let leased = table.lease(&RunId::from_bits(1), &task(1), 3 * BLOCK).unwrap().unwrap();
 
         let first = u32::from((leased.first - FIRST_PORT) / BLOCK);
-        assert!(!(first..first + 3).contains(&claims.taken), "{leased:?}");
+        assert!([claims.taken, claims.of_other].iter().all(|block| !(first..first + 3).contains(block)), "{leased:?}");
         assert_eq!(*lock(&claims.claimed), (first..first + 3).collect());
     }
 }

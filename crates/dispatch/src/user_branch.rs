@@ -214,7 +214,7 @@ async fn conclude(
 pub(crate) fn has_moved(world: &World, row: &Row) -> Result<bool, Error> {
     let (own, ended_at) = (row.try_text("target")?, row.get_int("ended_at").unwrap_or(0));
     let mut has_moved = false;
-    history::events(&world.store, &run_id(row)?, 0, |event| {
+    history::events(&world.store, &run_id(row)?, |event| {
         let is_late = event.ts.0 >= ended_at;
         if let Some(RunEvent::RunMerged { target, .. } | RunEvent::RunMergeUndone { target, .. }) = event.fact() {
             has_moved |= is_late && target == own;
@@ -227,7 +227,7 @@ pub(crate) fn has_moved(world: &World, row: &Row) -> Result<bool, Error> {
 /// Returns the last recorded merge of a run's branch that was not undone: into `into`, or into any branch.
 fn last_merge(store: &Store, run: &RunId, into: Option<&str>) -> Result<Option<Move>, Error> {
     let mut merges: Vec<(String, String, String)> = Vec::new();
-    history::events(store, run, 0, |event| {
+    history::events(store, run, |event| {
         let fact = event.fact::<RunEvent>();
         if let Some(RunEvent::RunMerged { target, from, to, .. }) = fact {
             merges.push((target, from, to));

@@ -286,7 +286,7 @@ impl After<'_> {
     /// Checks that the log has the outcome of each removal that it has the intent of, and of some if there were any.
     fn expect_removals_recorded(&self, were_any: bool) -> Result<(), String> {
         let (mut open, mut done) = (BTreeSet::new(), 0);
-        let read = history::events(&self.daemon.world.store, self.run, 0, |event| {
+        let read = history::events(&self.daemon.world.store, self.run, |event| {
             match event.fact() {
                 Some(RunEvent::RunCleanIntended { task, .. }) => drop(open.insert(task)),
                 Some(RunEvent::RunCleaned { task, .. }) => done += usize::from(open.remove(&task)),

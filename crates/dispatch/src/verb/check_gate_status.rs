@@ -33,7 +33,7 @@ impl Dispatch {
     /// Returns when each gate of the present attempt reported.
     fn times(&self, run: &RunId, view: &TaskView) -> Result<BTreeMap<String, String>, Error> {
         let mut times = BTreeMap::new();
-        crate::history::events(&self.world.store, run, 0, |event| {
+        crate::history::events(&self.world.store, run, |event| {
             if let Some(RunEvent::GateReported { task, attempt, gate, .. }) = event.fact()
                 && task == view.task
                 && attempt == view.attempt

@@ -199,7 +199,7 @@ impl Dispatch {
     /// Returns the branch from which a run was started, and others into which it was merged.
     fn targets(&self, run: &RunId, first: &str) -> Result<Vec<String>, Error> {
         let mut targets = vec![first.to_owned()];
-        history::events(&self.world.store, run, 0, |event| {
+        history::events(&self.world.store, run, |event| {
             if let Some(RunEvent::RunMerged { target, .. }) = event.fact()
                 && !targets.contains(&target)
             {

@@ -24,7 +24,7 @@ impl Dispatch {
         let row = find_run(&self.world, request.run.as_deref())?;
         let (run, state) = (run_id(&row)?, row.try_text("state")?.to_owned());
         let mut timeline = Timeline::default();
-        history::events(&self.world.store, &run, 0, |event| {
+        history::events(&self.world.store, &run, |event| {
             timeline.take(event);
             true
         })?;

@@ -82,7 +82,7 @@ impl Dispatch {
     /// Returns the event of a turn that continues the unit of a run that the loop started.
     fn turned(&self, run: &RunId, turn: &AutoTurn) -> Result<RunEvent, Error> {
         let mut unit = None;
-        history::events(&self.world.store, run, 0, |event| {
+        history::events(&self.world.store, run, |event| {
             if let Some(RunEvent::LoopTurned { unit: of, .. }) = event.fact() {
                 unit = Some(of);
             }

@@ -75,6 +75,8 @@ mod tests {
                 "2026-11-26T18:00:01Z lost 01a21901-b99f-71a1-ae95",
             ),
             ("gone at 17:51:14", "gone at 18:00:01"),
+            ("gone at 7:51:14.1", "gone at 8:00:01.2"),
+            (":17:51:14", ":18:00:01"),
             ("error: gone; its standard error ends with: pid 1", "error: gone; its standard error ends with: pid 2"),
         ];
         for (one, other) in same {
@@ -86,6 +88,8 @@ mod tests {
             ("main.rs:12:5", "main.rs:14:5"),
             ("é 403", "é 500"),
             ("abc12345", "abc12346"),
+            ("a:123456", "a:123457"),
+            ("123456:a", "123457:a"),
         ] {
             assert_ne!(essence(one), essence(other));
         }

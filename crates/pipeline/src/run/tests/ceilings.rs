@@ -393,3 +393,19 @@ fn a_run_that_is_to_halt_at_its_ceiling_and_is_being_stopped_is_not_stopped_agai
     run.tell(cost("1.1", &worker, 2_000));
     assert_eq!(run.last, []);
 }
+
+#[test]
+fn a_task_whose_cost_was_warned_of_is_not_paused_as_dear_when_ceilings_pause_later() {
+    for (warned_at, expected) in [(300, None), (10_000, Some(TaskPauseCause::Dear))] {
+        let mut run = Run::of(1, &[("1.1", &[], &[])]);
+        run.tell(of_tasks(warned_at, AtCeiling::Warn));
+        (0..20).for_each(|_| run.state.account.task_done(100));
+        let worker = run.start("1.1");
+        run.tell(cost("1.1", &worker, 400));
+        assert_eq!(run.view("1.1").paused, None);
+
+        run.tell(of_tasks(10_000, AtCeiling::Pause));
+
+        assert_eq!(run.view("1.1").paused, expected, "warned at {warned_at}");
+    }
+}
