@@ -306,13 +306,13 @@ mod tests {
     }
 
     /// Claims of one daemon, a block of which another process has a port, and one that another daemon has.
-    struct Partly {
+    struct Contended {
         taken: u32,
         of_other: u32,
         claimed: Mutex<BTreeSet<u32>>,
     }
 
-    impl PortClaims for Partly {
+    impl PortClaims for Contended {
         fn is_of_other_daemon(&self, _block: u32) -> Result<bool, Error> {
             Ok(false)
         }
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn of_blocks_that_can_not_be_had_together_none_is_kept() {
-        let claims = Arc::new(Partly { taken: 2, of_other: 4, claimed: Mutex::default() });
+        let claims = Arc::new(Contended { taken: 2, of_other: 4, claimed: Mutex::default() });
         let table = TreePorts::new(Arc::clone(&claims) as Arc<dyn PortClaims>, 0);
 
         let leased = table.lease(&RunId::from_bits(1), &task(1), 3 * BLOCK).unwrap().unwrap();
