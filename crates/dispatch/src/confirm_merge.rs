@@ -22,9 +22,6 @@ use crate::{Error, needs};
 /// Id of the option that approves the merge.
 const MERGE: &str = "merge";
 
-/// Maximum number of runs checked at the start of a daemon, newest first.
-const MOST_RUNS: u64 = 200;
-
 /// Merges the branch of a run that has succeeded, or asks about it, as the run and the answers so far say. Retries while
 /// the store is busy, until the daemon ends.
 pub(crate) async fn resolve(world: &World, run: &RunId) {
@@ -51,7 +48,7 @@ pub(crate) async fn resolve(world: &World, run: &RunId) {
 pub(crate) async fn resolve_all(world: &World) -> Result<(), Error> {
     for wanted in ["merge", "confirms_merge"] {
         let query = Query::table(RUNS).eq("state", "succeeded").eq(wanted, 1_i64).eq("is_merged", 0_i64);
-        for row in world.store.read(&query.desc("seq").limit(MOST_RUNS))? {
+        for row in world.store.read(&query.desc("seq"))? {
             resolve(world, &run_id(&row)?).await;
         }
     }

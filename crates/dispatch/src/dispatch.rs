@@ -112,7 +112,7 @@ impl Dispatch {
     }
 
     fn live_rows(&self) -> Result<Vec<Row>, Error> {
-        Ok(self.world.store.read(&Query::table(RUNS).eq("state", "running").asc("seq").limit(1000))?)
+        Ok(self.world.store.read(&Query::table(RUNS).eq("state", "running").asc("seq"))?)
     }
 
     /// Returns the folders that hold nothing but work trees of runs: the default one, and that of each live run whose

@@ -31,9 +31,6 @@ use crate::world::World;
 const FIRST_PAGE: usize = 16;
 const PAGE: usize = 1000;
 
-/// Maximum number of workers of one task that are searched for the last one that makes its change.
-const MOST_WORKERS: u64 = 1000;
-
 /// Returns the subject of a run's events.
 pub(crate) fn subject(run: &RunId) -> String {
     format!("run/{run}")
@@ -237,7 +234,7 @@ pub(crate) struct Claimed {
 /// Returns the exclusive resources of the last worker of each task of a run, and of each step that judges.
 pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<Key, Claimed>, Error> {
     let mut claimed = BTreeMap::new();
-    let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
+    let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq");
     for row in store.read(&query)? {
         let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
         let number = |column| row.get_int(column).and_then(|number| u16::try_from(number).ok());
@@ -252,7 +249,7 @@ pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<Key, Claime
 
 /// Returns the names that the workers of a run have had, each once.
 pub(crate) fn agents(store: &Store, run: &RunId) -> Result<Vec<AgentName>, Error> {
-    let workers = store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?;
+    let workers = store.read(&Query::table(WORKERS).eq("run", run.as_str()))?;
     let mut agents: Vec<_> = workers.iter().filter_map(|row| AgentName::new(row.get_text("agent")?).ok()).collect();
     agents.sort_by_key(AgentName::folded);
     agents.dedup_by_key(|name| name.folded());
@@ -261,8 +258,8 @@ pub(crate) fn agents(store: &Store, run: &RunId) -> Result<Vec<AgentName>, Error
 
 /// Returns the row of the last worker that made a task's change or report.
 pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
-    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(MOST_WORKERS);
-    Ok(world.store.read(&query)?.into_iter().find(makes))
+    let made = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).is_null(JUDGES);
+    Ok(world.store.read(&made.desc("seq").limit(1))?.pop())
 }
 
 /// Worker of a task, with its start point.
@@ -278,7 +275,7 @@ pub(crate) struct Turn {
 
 /// Returns the workers of a task, oldest first.
 pub(crate) fn turns(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<Turn>, Error> {
-    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).asc("seq").limit(MOST_WORKERS);
+    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).asc("seq");
     let turn = |row: Row| {
         let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());
         Ok(Turn { makes: makes(&row), base, start })
@@ -294,7 +291,7 @@ pub(crate) fn makes(row: &Row) -> bool {
 /// Returns the last worker of each task of a run.
 pub(crate) fn last_workers(world: &World, run: &RunId) -> Result<BTreeMap<TaskId, LastWorker>, Error> {
     let mut last = BTreeMap::new();
-    let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
+    let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq");
     for row in world.store.read(&query)?.into_iter().filter(makes) {
         let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
         let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());

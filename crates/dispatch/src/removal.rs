@@ -136,7 +136,7 @@ fn remove_all(git: &dyn Git, removals: Vec<(Removal, std::path::PathBuf)>) -> (V
 
 /// At boot: records the outcomes of removals that the last daemon had begun. Nothing more is removed.
 pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
-    for row in world.store.read(&Query::table(RUNS).gt("cleaning", 0_i64).asc("seq").limit(1000))? {
+    for row in world.store.read(&Query::table(RUNS).gt("cleaning", 0_i64).asc("seq"))? {
         let run = run_id(&row)?;
         let begun = begun(&world.store, &run)?;
         let looked = world.git(move |git| {

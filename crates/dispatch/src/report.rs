@@ -77,7 +77,7 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
 }
 
 fn workers(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
-    Ok(world.store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?)
+    Ok(world.store.read(&Query::table(WORKERS).eq("run", run.as_str()))?)
 }
 
 /// Returns what is left of the budget of a run that a team leads; `None` if it has none.
@@ -132,8 +132,7 @@ pub(crate) type Files = BTreeMap<TaskId, Vec<String>>;
 /// Returns the report on a task; `files` come from [`files`], read once for all tasks of a run.
 pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView) -> Result<TaskReport, Error> {
     let (task, settings) = plan.settings(&view.task)?;
-    let query =
-        Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
+    let query = Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq");
     let workers = world.store.read(&query)?;
     let last = workers.iter().find(|row| history::makes(row));
     let newest = workers.first();

@@ -89,10 +89,9 @@ impl World {
 fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
     let start = Millis(now.0.div_euclid(DAY_MS) * DAY_MS);
     let mut spent = 0_u64;
-    for row in store.read(&Query::table(RUNS).desc("seq").limit(100_000))? {
-        if row.get_int("ended_at").is_some_and(|ended| ended < start.0) {
-            continue;
-        }
+    let mut rows = store.read(&Query::table(RUNS).is_null("ended_at"))?;
+    rows.extend(store.read(&Query::table(RUNS).ge("ended_at", start.0))?);
+    for row in rows {
         // Cost of each worker before the day began, and now.
         let mut costs: BTreeMap<WorkerId, (u64, u64)> = BTreeMap::new();
         history::raw_events(store, &run_id(&row)?, |event| {
@@ -114,8 +113,8 @@ fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
 /// Returns what all runs of a plan have spent.
 pub(crate) fn spent_by_plan(store: &Store, hash: &str) -> Result<u64, Error> {
     let mut spent = 0_u64;
-    for run in store.read(&Query::table(RUNS).eq("plan_hash", hash).limit(100_000))? {
-        let workers = store.read(&Query::table(WORKERS).eq("run", run_id(&run)?.as_str()).limit(100_000))?;
+    for run in store.read(&Query::table(RUNS).eq("plan_hash", hash))? {
+        let workers = store.read(&Query::table(WORKERS).eq("run", run_id(&run)?.as_str()))?;
         let costs = workers.iter().flat_map(|row| ["micro_usd", "estimated"].map(|column| row.get_int(column)));
         spent = costs.flatten().fold(spent, |sum, cost| sum.saturating_add(u64::try_from(cost).unwrap_or(0)));
     }

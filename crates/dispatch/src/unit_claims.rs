@@ -23,9 +23,6 @@ use crate::event::cut;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error};
 
-/// Maximum number of live runs of a plan.
-const MOST_RUNS: u64 = 1_000;
-
 /// Maximum number of units named in a refusal.
 const MAX_NAMED: usize = 10;
 
@@ -74,7 +71,7 @@ impl Dispatch {
         if plan_key.is_empty() {
             return Ok(Vec::new());
         }
-        let live = Query::table(RUNS).eq("state", "running").eq("plan_key", plan_key).asc("seq").limit(MOST_RUNS);
+        let live = Query::table(RUNS).eq("state", "running").eq("plan_key", plan_key).asc("seq");
         let mut claimed = Vec::new();
         for row in self.world.store.read(&live)? {
             let run = run_id(&row)?;

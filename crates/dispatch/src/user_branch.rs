@@ -316,7 +316,7 @@ async fn record(world: &World, run: &RunId, fact: &RunEvent) -> Result<(), Error
 
 /// At boot: completes or abandons merges into the user's branch that the last daemon had begun.
 pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
-    for row in world.store.read(&Query::table(RUNS).ne("merging_to", "").asc("seq").limit(1000))? {
+    for row in world.store.read(&Query::table(RUNS).ne("merging_to", "").asc("seq"))? {
         let _one_at_a_time = world.merging.lock().await;
         // A call may have merged or undone it by now.
         resolved(world, &run_id(&row)?).await?;

@@ -51,22 +51,25 @@ use crate::{Dispatch, Error, history};
 
 /// Finds a run by its id or the beginning of its id; without a name, the newest run.
 pub(crate) fn find_run(world: &World, named: Option<&str>) -> Result<Row, Error> {
-    let rows = world.store.read(&Query::table(RUNS).desc("seq").limit(10_000))?;
     let Some(named) = named else {
         // A part belongs to the run that a team leads, which is older.
-        let newest = rows.into_iter().find(|row| row.get_text("part_of").is_none());
-        return newest.ok_or_else(|| unknown("there is no run yet"));
+        let newest = Query::table(RUNS).is_null("part_of").desc("seq").limit(1);
+        return world.store.read(&newest)?.pop().ok_or_else(|| unknown("there is no run yet"));
     };
-    let fits = |row: &Row| {
-        row.get_text("id")
-            .is_some_and(|id| id == named || id.starts_with(named) || id.trim_start_matches("run_").starts_with(named))
-    };
-    let mut found: Vec<_> = rows.into_iter().filter(fits).collect();
-    match (found.len(), named.is_empty()) {
-        (1, false) => Ok(found.remove(0)),
-        (0, _) | (_, true) => Err(unknown(&format!("there is no run {}", cut(named, 40)))),
-        _ => Err(unknown(&format!("{} fits several runs: give more of its id", cut(named, 40)))),
+    let mut found = begins_with(world, named)?;
+    found.extend(begins_with(world, &format!("run_{named}"))?);
+    match found.pop().filter(|_| !named.is_empty()) {
+        None => Err(unknown(&format!("there is no run {}", cut(named, 40)))),
+        Some(row) if found.is_empty() => Ok(row),
+        Some(_) => Err(unknown(&format!("{} fits several runs: give more of its id", cut(named, 40)))),
     }
+}
+
+/// Returns the runs whose id begins with this, at most two.
+fn begins_with(world: &World, begin: &str) -> Result<Vec<Row>, Error> {
+    let mut rows = world.store.read(&Query::table(RUNS).ge("id", begin).asc("id").limit(2))?;
+    rows.retain(|row| row.get_text("id").is_some_and(|id| id.starts_with(begin)));
+    Ok(rows)
 }
 
 fn unknown(what: &str) -> Error {

@@ -88,7 +88,7 @@ impl Driver {
         let runs: BTreeSet<_> = self.record.parts().iter().map(|part| &part.run).collect();
         let mut roles = BTreeSet::new();
         for run in runs {
-            let rows = self.dispatch.world.store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(10_000))?;
+            let rows = self.dispatch.world.store.read(&Query::table(WORKERS).eq("run", run.as_str()))?;
             roles.extend(rows.iter().map(|row| row.get_text("role").unwrap_or(RoleName::Coder.as_str()).to_owned()));
         }
         if self.record.parts().iter().any(|part| part.work == PartWork::Docs) {

@@ -22,9 +22,6 @@ const PORTION: usize = 500;
 /// Prefix of a branch restored from the archive: it belongs to the user, not to a run.
 const RESTORED: &str = "restored";
 
-/// Maximum number of runs examined in one call, newest first.
-const MAX_RUNS: u64 = 1000;
-
 /// Branches and folders of one ended run.
 struct Ended {
     run: RunId,
@@ -153,8 +150,7 @@ impl Dispatch {
     fn ended_rows(&self, named: Option<&str>) -> Result<Vec<Row>, Error> {
         let is_live = |row: &Row| row.get_text("state") == Some("running");
         let Some(named) = named else {
-            let rows = self.world.store.read(&Query::table(RUNS).desc("seq").limit(MAX_RUNS))?;
-            return Ok(rows.into_iter().filter(|row| !is_live(row)).collect());
+            return Ok(self.world.store.read(&Query::table(RUNS).ne("state", "running").desc("seq"))?);
         };
         let row = find_run(&self.world, Some(named))?;
         if is_live(&row) {
@@ -290,14 +286,14 @@ fn of_task(
             unmerged.push(format!("the {what} {}", commit.short()));
         }
     }
-    let changes = if tree.is_some() { git.worktree_changes(path)?.len() } else { 0 };
-    if changes > 0 {
-        unmerged.push(format!("{changes} files that are no commit"));
+    let changes = tree.as_ref().map(|_| git.worktree_changes(path)).transpose()?.unwrap_or_default();
+    if !changes.is_empty() {
+        unmerged.push(format!("{} files that are no commit", changes.len()));
     }
     let left = LeftOver {
         run: ended.run.clone(),
         task: task.clone(),
-        bytes: if tree.is_some() { git.worktree_bytes(path)?.unwrap_or(0) } else { 0 },
+        bytes: tree.as_ref().map(|_| git.worktree_bytes(path)).transpose()?.flatten().unwrap_or_default(),
         worktree: tree.map(|_| plan::text(path)).unwrap_or_default(),
         branch: tip.as_ref().map(|_| branch.clone()).unwrap_or_default(),
         unmerged: unmerged.join(", "),

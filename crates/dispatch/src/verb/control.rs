@@ -150,7 +150,7 @@ impl Dispatch {
 
     fn unit_status(&self, run: &RunId, view: &TaskView) -> Result<UnitStatus, Error> {
         let of_task = Query::table(WORKERS).eq("run", run.as_str()).eq("task", view.task.as_str());
-        let workers = self.world.store.read(&of_task.desc("seq").limit(1_000))?;
+        let workers = self.world.store.read(&of_task.desc("seq"))?;
         let worker = worker_of(&view.state).cloned();
         let waits = workers.first().filter(|_| worker.is_some()).and_then(|row| row.get_text("pause"));
         let pause = waits.or_else(|| view.paused.map(|cause| if cause.is_requested() { "paused" } else { "budget" }));

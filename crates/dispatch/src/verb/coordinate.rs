@@ -60,11 +60,9 @@ impl Dispatch {
     pub fn workers(&self, run: Option<&str>) -> Result<Vec<String>, Failure> {
         let rows = match run {
             Some(named) => vec![find_run(&self.world, Some(named))?],
-            None => self
-                .world
-                .store
-                .read(&Query::table(RUNS).eq("state", "running").asc("seq").limit(1000))
-                .map_err(Error::from)?,
+            None => {
+                self.world.store.read(&Query::table(RUNS).eq("state", "running").asc("seq")).map_err(Error::from)?
+            }
         };
         let mut names = Vec::new();
         for row in &rows {

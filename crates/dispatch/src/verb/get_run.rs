@@ -19,9 +19,6 @@ use crate::work::RUNS;
 use crate::work::run_id;
 use crate::{Dispatch, Error, history, report};
 
-/// Maximum number of runs read for a list of the newest, parts included.
-const MOST_READ: u64 = 2_000;
-
 /// Number of bytes kept from each end of a run's diff.
 const DIFF_BYTES: usize = 2 << 20;
 
@@ -167,8 +164,7 @@ impl Dispatch {
     /// A failure of the store.
     pub fn runs(&self, limit: u64) -> Result<Vec<RunSummary>, Error> {
         // Parts are shown with the run that they belong to.
-        let rows = self.world.store.read(&Query::table(RUNS).desc("seq").limit(MOST_READ))?;
-        let whole = rows.iter().filter(|row| row.get_text("part_of").is_none());
-        whole.take(usize::try_from(limit).unwrap_or(usize::MAX)).map(|row| report::summary(&self.world, row)).collect()
+        let whole = Query::table(RUNS).is_null("part_of").desc("seq").limit(limit);
+        self.world.store.read(&whole)?.iter().map(|row| report::summary(&self.world, row)).collect()
     }
 }

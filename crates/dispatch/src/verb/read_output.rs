@@ -88,7 +88,7 @@ impl Dispatch {
             return Err(Failure::new("request.bad-args", "name a task: RUN/TASK").at("task").into());
         };
         let run = run_id(&row)?;
-        let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", id.as_str()).desc("seq").limit(1000);
+        let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", id.as_str()).desc("seq");
         let of_attempt = |row: &Row| attempt.is_none_or(|attempt| row.get_int("attempt") == Some(i64::from(attempt)));
         store.read(&query)?.into_iter().find(of_attempt).ok_or_else(|| {
             let which = attempt.map(|attempt| format!("attempt {attempt} of ")).unwrap_or_default();
