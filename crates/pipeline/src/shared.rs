@@ -224,8 +224,11 @@ impl Shared {
         if let Some(ceiling) = reached {
             return Standing::Reached(ceiling.of, ceiling.at_ceiling);
         }
-        let full =
-            all.iter().find(|ceiling| self.set_aside(run, ceiling.of) == 0 && self.lacks_room(run, ceiling, reserve));
+        // A worker that ends may leave some of its reservation.
+        let is_full = |ceiling: &&Ceiling| {
+            self.places(run, ceiling.of).next().is_none() && self.lacks_room(run, ceiling, reserve)
+        };
+        let full = all.iter().find(is_full);
         full.map_or(Standing::Free, |ceiling| Standing::NoRoom(ceiling.of))
     }
 
@@ -300,14 +303,18 @@ impl Shared {
 
     /// Returns the sum of the reservations of all workers whose cost counts towards a ceiling.
     fn set_aside(&self, run: &RunId, of: BudgetScope) -> u64 {
+        self.places(run, of).map(|place| place.reserved).fold(0, u64::saturating_add)
+    }
+
+    /// Returns the places of all workers whose cost counts towards a ceiling.
+    fn places(&self, run: &RunId, of: BudgetScope) -> impl Iterator<Item = &WorkerSlot> {
         let plan = self.runs.get(run).map(|share| share.plan.as_str());
-        let counts = |share: &&Share| match of {
+        let counts = move |share: &&Share| match of {
             BudgetScope::Plan => Some(share.plan.as_str()) == plan,
             BudgetScope::Day => true,
             BudgetScope::Run => false,
         };
-        let places = self.runs.values().filter(counts).flat_map(|share| share.live.values());
-        places.map(|place| place.reserved).fold(0, u64::saturating_add)
+        self.runs.values().filter(counts).flat_map(|share| share.live.values())
     }
 }
 

@@ -74,18 +74,11 @@ impl Engine {
             _ if state.is_stopping() || state.unsettled_count() == 0 => {}
             Standing::Reached(_, AtCeiling::Halt) => steps.push(RunEvent::RunStopRequested),
             Standing::Reached(of, AtCeiling::Pause) if state.pause().is_none() => steps.extend(paused(of)),
-            Standing::NoRoom(of) if state.pause().is_none() && self.wants_workers() => steps.extend(paused(of)),
+            Standing::NoRoom(of) if state.pause().is_none() && !state.starts().is_empty() => steps.extend(paused(of)),
             Standing::Free if is_shared => steps.push(RunEvent::RunResumed),
             Standing::Reached(_, AtCeiling::Pause | AtCeiling::Warn) | Standing::NoRoom(_) | Standing::Free => {}
         }
         steps
-    }
-
-    /// Returns true if workers are to start and none is at work.
-    fn wants_workers(&self) -> bool {
-        let state = self.recorded.state();
-        let is_starting = self.under_way.iter().any(|key| key.started().is_some());
-        !is_starting && state.reserved().next().is_none() && !state.starts().is_empty()
     }
 
     /// Reserves a place for a worker that is to start; returns true if there is one.

@@ -56,6 +56,17 @@ fn two_runs_start_only_what_fits_below_the_ceiling_of_the_day_and_a_new_day_begi
 }
 
 #[test]
+fn a_run_waits_for_the_end_of_a_worker_that_has_used_up_its_reservation() {
+    let mut shared = shared(day(1000));
+    assert_eq!(shared.start(&run(0), wanted(&task(1), 600), NOW), Ok(()));
+
+    update(&mut shared, 0, 700, &[(1, 0)]);
+    assert_eq!(shared.standing(&run(0), 600, NOW), Standing::Free);
+    update(&mut shared, 0, 700, &[]);
+    assert_eq!(shared.standing(&run(0), 600, NOW), Standing::NoRoom(BudgetScope::Day));
+}
+
+#[test]
 fn the_ceiling_of_a_plan_is_for_its_runs_only() {
     let mut shared = shared(Limits::default());
     shared.set_plan("p", 700);

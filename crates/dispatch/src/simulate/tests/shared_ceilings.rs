@@ -61,7 +61,17 @@ fn with_limits(
     reserve: u64,
     test: impl AsyncFn(Limited<'_>),
 ) {
-    let spec = SimSpec { max_workers: Some(1), ..SimSpec::kind() };
+    with_workers(1, (day, plan_budget, at_ceiling), reserve, test);
+}
+
+/// Same with at most this many workers at work.
+fn with_workers(
+    max_workers: u32,
+    (day, plan_budget, at_ceiling): (Option<u64>, Option<u64>, AtCeiling),
+    reserve: u64,
+    test: impl AsyncFn(Limited<'_>),
+) {
+    let spec = SimSpec { max_workers: Some(max_workers), ..SimSpec::kind() };
     with_stage(spec, async |stage, daemon, request| {
         {
             let mut limits = lock(&stage.limits);
@@ -107,6 +117,15 @@ fn a_run_pauses_when_what_is_left_of_the_plan_is_less_than_it_reserves_for_a_wor
     with_limits((None, Some(4 * COST), AtCeiling::Pause), 3 * COST, async |at| {
         at.up_to("paused: plan").await;
         tokio::time::sleep(Duration::from_secs(3_600)).await;
+
+        insta::assert_snapshot!(at.recorded().join("\n"));
+    });
+}
+
+#[test]
+fn a_run_does_not_pause_for_want_of_room_while_one_of_its_workers_is_at_work() {
+    with_workers(2, (None, Some(4 * COST), AtCeiling::Pause), 3 * COST, async |at| {
+        at.up_to("paused: plan").await;
 
         insta::assert_snapshot!(at.recorded().join("\n"));
     });
