@@ -50,7 +50,7 @@ impl Record {
     fn keep_answer(&mut self, answer: Answer) {
         self.answers.retain(|known| known.step != answer.step);
         self.answers.push(answer);
-        (self.again, self.resume) = (None, false);
+        self.again = None;
     }
 
     /// Records an answer as the verdict of its step.
@@ -119,7 +119,6 @@ impl RunState {
         // An answer recorded before its tests were captured is void, like the tests.
         record.answers.retain(|known| known.step != step);
         record.again = Some(reason.to_owned());
-        record.resume = false;
         let asked = record.unit.ask_again(step);
         let moved = asked.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;
         self.queue.remove_live(at);
@@ -161,9 +160,7 @@ impl RunState {
     /// Handles the failure of an answering step's worker, which is no verdict on the change.
     pub(super) fn answerer_failed(&mut self, at: usize, step: usize, last: String) -> Consequences {
         self.queue.remove_live(at);
-        let record = &mut self.records[at];
-        record.resume = false;
-        let moved = record.unit.fail(step).unwrap_or(Moved::On);
+        let moved = self.records[at].unit.fail(step).unwrap_or(Moved::On);
         self.after(at, moved, last)
     }
 

@@ -48,7 +48,6 @@ impl RunState {
                 step
             }
         };
-        self.records[at].resume = false;
         let captured = self.records[at].unit.capture(step, change);
         let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         Ok(self.after(at, moved, String::new()))
@@ -87,7 +86,6 @@ impl RunState {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;
         self.expect_answered(at, step)?;
-        self.records[at].resume = false;
         let refused = |path: &String| {
             format!(
                 "the files in {path} can't be part of the change, because it is a git repository of its own or a submodule: \
@@ -101,7 +99,6 @@ impl RunState {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;
         self.expect_answered(at, step)?;
-        self.records[at].resume = false;
         if self.records[at].may_keep(step) {
             let unit = &mut self.records[at].unit;
             let judged = unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });

@@ -43,7 +43,7 @@ pub(super) struct Record {
     /// Tasks whose changes it has chosen since a person last requested a retry.
     pub(super) chosen: Vec<TaskId>,
     pub(super) from: StartFrom,
-    /// True if the current attempt lost a worker.
+    /// True if the last worker of the current attempt was interrupted or lost.
     pub(super) resume: bool,
     /// Number of waits for a rate limit in a row.
     pub(super) rate_waits: u32,
@@ -329,16 +329,11 @@ impl Record {
 
     /// Returns the answers of answering steps that apply to the current input.
     fn step_reports(&self) -> Vec<StepReport> {
-        let steps = self.unit.way().steps();
-        let is_present = |answer: &&Answer| self.unit.is_current(answer.step);
-        let mut present: Vec<_> = self.answers.iter().filter(is_present).collect();
-        present.sort_by_key(|answer| answer.step);
-        let report = |answer: &Answer| StepReport {
-            step: steps[answer.step].id.clone(),
-            verdict: answer.verdict,
-            reasons: answer.reasons.clone(),
+        let report = |(at, step): (usize, &Step)| {
+            let answer = self.answers.iter().find(|answer| answer.step == at && self.unit.is_current(at))?;
+            Some(StepReport { step: step.id.clone(), verdict: answer.verdict, reasons: answer.reasons.clone() })
         };
-        present.into_iter().map(report).collect()
+        self.unit.way().steps().iter().enumerate().filter_map(report).collect()
     }
 
     /// Returns the answering step whose worker is active or needed next.

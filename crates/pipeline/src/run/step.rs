@@ -193,6 +193,7 @@ impl RunState {
         self.queue.begin(at, &self.records);
         let record = &mut self.records[at];
         record.workers.push(worker.clone());
+        record.resume = false;
         // The answer of an earlier worker of the step doesn't apply to this one.
         record.answers.retain(|known| known.step != step);
         self.account.begin(worker);
