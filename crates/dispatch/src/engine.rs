@@ -29,7 +29,7 @@ use tokio_util::task::AbortOnDropHandle;
 use self::commit::{Then, Waiting};
 use self::login::Logins;
 use self::recorded::Recorded;
-use self::roster::Named;
+use self::roster::Claims;
 use crate::assignees::{Roster, TaskAssignees};
 use crate::handle::{Handle, LastWorker, Message};
 use crate::plan::RunPlan;
@@ -56,10 +56,7 @@ pub(crate) struct Engine {
     /// Effects that only wait; aborted when their wait no longer matters.
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
-    /// Folded names of workers on the roster, by task.
-    named: Named,
-    /// Number of name claims that the engine has processed.
-    claims_seen: usize,
+    claims: Claims,
     waiting: Waiting,
     /// Time of the last decision.
     decided_at: Millis,
@@ -111,16 +108,12 @@ impl Engine {
         let assignees = TaskAssignees::of(&plan, recorded.state().task_ids().cloned())?;
         let was_live = recorded.state().outcome().is_none();
         world.retain(run, |task| !recorded.state().is_settled(task));
-        let (claimed, claims_seen) = world.worker_names.claimed_after(run, 0);
-        let mut named = Named::new();
-        for ((task, _), claim) in claimed {
-            named.entry(task).or_default().push(claim.folded);
-        }
+        let claims = Claims::of(&world.worker_names, run);
         let of_tasks = recorded.state().unsettled().filter_map(|task| assignees.get(task));
-        let roster = of_tasks.map(|assignee| &assignee.folded).chain(named.values().flatten()).cloned().collect();
+        let roster = of_tasks.map(|assignee| &assignee.folded).chain(claims.names()).cloned().collect();
         let plan_hash = recorded.state().header().map_or("", |header| header.plan_hash.as_str());
         world.shared.state().open(run, plan_hash, recorded.state().spent());
-        let shared = world.shared.changes();
+        let (shared, decided_at) = (world.shared.changes(), world.store.now());
         let engine = Self {
             world,
             plan,
@@ -133,10 +126,9 @@ impl Engine {
             effects: EffectsEnd::default(),
             waits: BTreeMap::new(),
             assignees,
-            named,
-            claims_seen,
+            claims,
             waiting: Waiting::default(),
-            decided_at: Millis(0),
+            decided_at,
             is_asked: false,
             was_live,
             me: Handle::new(me),

@@ -4,15 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 
 use super::Engine;
 use crate::Error;
 use crate::assignees::Assignee;
-use crate::worker_names::Key;
+use crate::worker_names::{Key, WorkerNames};
 
-/// Folded names of workers by their tasks.
-pub(super) type Named = BTreeMap<TaskId, Vec<String>>;
+/// Names of workers that are on the roster beside those of the tasks' agents.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Claims {
+    /// Folded names by their tasks.
+    named: BTreeMap<TaskId, Vec<String>>,
+    /// Number of claims that have been looked at.
+    seen: usize,
+}
 
 /// Change of the roster by a commit.
 #[derive(Default)]
@@ -28,6 +35,34 @@ pub(super) struct Assigned {
     claims_seen: usize,
 }
 
+// === impl Claims ===
+
+impl Claims {
+    /// Returns all claims of a run that were not released.
+    pub(super) fn of(names: &WorkerNames, run: &RunId) -> Self {
+        let (claimed, seen) = names.claimed_after(run, 0);
+        let mut claims = Self { seen, ..Self::default() };
+        for ((task, _), claim) in claimed {
+            claims.named.entry(task).or_default().push(claim.folded);
+        }
+        claims
+    }
+
+    /// Returns the folded names, once for each task.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.named.values().flatten()
+    }
+
+    /// Applies a change that was committed.
+    fn take_over(&mut self, named: Vec<(TaskId, String)>, settled: &BTreeSet<TaskId>, seen: usize) {
+        for (task, name) in named {
+            self.named.entry(task).or_default().push(name);
+        }
+        self.named.retain(|task, _| !settled.contains(task));
+        self.seen = seen;
+    }
+}
+
 // === impl Assigned ===
 
 impl Assigned {
@@ -35,7 +70,7 @@ impl Assigned {
     /// names already on the roster.
     fn take<'a>(
         &mut self,
-        known: &Named,
+        known: &Claims,
         turned: impl Iterator<Item = (&'a TaskId, &'a Assignee)>,
         claimed: BTreeMap<Key, Assignee>,
         is_settled: impl Fn(&TaskId) -> bool,
@@ -57,7 +92,7 @@ impl Assigned {
             self.named.push((task, claim.folded.clone()));
             self.came.push(claim);
         }
-        self.left.extend(self.settled.iter().filter_map(|task| known.get(task)).flatten().cloned());
+        self.left.extend(self.settled.iter().filter_map(|task| known.named.get(task)).flatten().cloned());
     }
 
     fn added(&self) -> impl Iterator<Item = &str> {
@@ -71,12 +106,12 @@ impl Engine {
     /// Returns what the commit of the draft changes on the roster. The daemon removes agents that are done.
     pub(super) fn newly_assigned(&self) -> Assigned {
         let draft = self.recorded.draft();
-        let (claimed, claims_seen) = self.world.worker_names.claimed_after(&self.plan.run, self.claims_seen);
+        let (claimed, claims_seen) = self.world.worker_names.claimed_after(&self.plan.run, self.claims.seen);
         let turned = draft.settled_difference(self.recorded.state());
         let mut assigned = Assigned { claims_seen, ..Assigned::default() };
         if !turned.is_empty() || !claimed.is_empty() {
             let turned = turned.into_iter().filter_map(|task| Some((task, self.assignees.get(task)?)));
-            assigned.take(&self.named, turned, claimed, |task| draft.is_settled(task));
+            assigned.take(&self.claims, turned, claimed, |task| draft.is_settled(task));
         }
         assigned
     }
@@ -114,14 +149,10 @@ impl Engine {
     pub(super) fn take_over_roster(&mut self, assigned: Assigned) {
         let Assigned { came: _, left, settled, named, claims_seen } = assigned;
         self.world.reassign(|assignees| assignees.remove(&self.plan.run, left.iter().map(String::as_str)));
-        for (task, name) in named {
-            self.named.entry(task).or_default().push(name);
-        }
+        self.claims.take_over(named, &settled, claims_seen);
         for task in &settled {
-            self.named.remove(task);
             self.world.release_task(&self.plan.run, task);
         }
-        self.claims_seen = claims_seen;
     }
 }
 
@@ -139,9 +170,13 @@ mod tests {
         Assignee { name: AgentName::new(name).unwrap(), folded: name.to_owned(), is_scripted: false }
     }
 
+    fn known() -> Claims {
+        Claims { named: BTreeMap::from([(task(1), vec!["ann-2".to_owned()])]), seen: 1 }
+    }
+
     /// Returns the change of a roster on which ann has `1.1` and `1.2`, and ann-2 does `1.1`.
     fn after(turned: &[u32], claimed: &[(u32, &str)], settled: &[u32]) -> Assigned {
-        let known = Named::from([(task(1), vec!["ann-2".to_owned()])]);
+        let known = known();
         let (ann, turned): (_, Vec<_>) = (agent("ann"), turned.iter().map(|n| task(*n)).collect());
         let claimed = claimed.iter().map(|(n, name)| ((task(*n), None), agent(name))).collect();
         let settled: Vec<_> = settled.iter().map(|n| task(*n)).collect();
@@ -172,6 +207,18 @@ mod tests {
         assert!(late.named.is_empty() && late.came.is_empty(), "claimed after the end of the task");
         assert_eq!(late.settled, BTreeSet::from([task(2)]), "it is released");
         assert!(late.left.is_empty(), "it was never on the roster");
+    }
+
+    #[test]
+    fn names_are_known_until_their_task_is_settled_and_each_claim_is_looked_at_once() {
+        let name = |n: u32, name: &str| (task(n), vec![name.to_owned()]);
+        let mut claims = known();
+
+        claims.take_over(vec![(task(2), "ann-3".to_owned())], &BTreeSet::new(), 2);
+        assert_eq!(claims, Claims { named: BTreeMap::from([name(1, "ann-2"), name(2, "ann-3")]), seen: 2 });
+        claims.take_over(Vec::new(), &BTreeSet::from([task(1)]), 2);
+        assert_eq!(claims, Claims { named: BTreeMap::from([name(2, "ann-3")]), seen: 2 });
+        assert_eq!(claims.names().collect::<Vec<_>>(), ["ann-3"]);
     }
 
     #[test]
