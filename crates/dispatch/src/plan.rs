@@ -261,10 +261,10 @@ impl RunPlan {
         work.answer.is_some() && work.writes.is_empty() && !self.rights(&work.role).read
     }
 
-    /// Returns the tools that its role allows a constrained worker; empty for all four. A command has the shell of its
-    /// sandbox.
-    pub(crate) fn tools(&self, choice: &AgentChoice, work: &StepWork) -> Vec<Tool> {
-        if matches!(choice.driver, DriverSpec::Exec { .. }) {
+    /// Returns the tools that its agent, and its role if it follows one, allow a constrained worker; empty for all four.
+    /// A command has the shell of its sandbox.
+    pub(crate) fn tools(&self, choice: &AgentChoice, settings: &Settings, work: &StepWork) -> Vec<Tool> {
+        if matches!(choice.driver, DriverSpec::Exec { .. }) || !follows_role(settings, work) {
             return choice.tools.clone();
         }
         let rights = self.rights(&work.role);
@@ -293,10 +293,7 @@ impl RunPlan {
     /// Returns the models of a worker. The setting of its role takes precedence over that of its agent, and the plan's
     /// setting for the task over both.
     pub(crate) fn models(&self, choice: &AgentChoice, settings: &Settings, work: &StepWork) -> Models {
-        let of_role = self
-            .roles
-            .get(&work.role)
-            .filter(|_| (settings.team || work.answer.is_some()) && !is_command(settings, work));
+        let of_role = self.role_of(settings, work);
         let planned = settings.model.as_deref().filter(|_| work.answer.is_none());
         let own = planned.is_none().then(|| of_role.and_then(|role| role.model.clone())).flatten();
         let fallbacks = of_role.map(|role| role.fallback_models.as_slice()).unwrap_or_default();
@@ -305,11 +302,12 @@ impl RunPlan {
 
     /// Returns the temperature for a worker's program, if its role sets one.
     pub(crate) fn temperature(&self, settings: &Settings, work: &StepWork) -> Option<&str> {
-        let of_role = self
-            .roles
-            .get(&work.role)
-            .filter(|_| (settings.team || work.answer.is_some()) && !is_command(settings, work));
-        of_role.and_then(|role| role.temperature.as_deref())
+        self.role_of(settings, work).and_then(|role| role.temperature.as_deref())
+    }
+
+    /// Returns the settings of the role that a worker follows.
+    fn role_of(&self, settings: &Settings, work: &StepWork) -> Option<&RoleChoice> {
+        self.roles.get(&work.role).filter(|_| follows_role(settings, work) && !is_command(settings, work))
     }
 
     /// Returns the tree of a worker that only reads. No task has a folder there, and each worker has its own.
@@ -363,6 +361,11 @@ impl RunPlan {
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }
+}
+
+/// Returns true if the settings of its role hold for a worker: in a team, and for one whose answer is a verdict.
+fn follows_role(settings: &Settings, work: &StepWork) -> bool {
+    settings.team || work.answer.is_some()
 }
 
 /// Returns true if a command of the plan works instead of an agent.

@@ -1,6 +1,7 @@
 //! Starts a worker: a work tree, a shim in it, and an agent under the shim.
 
 mod spec;
+mod tree;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,11 +24,12 @@ use switchboard_protocol::run::{Answered, Refusal, RefusalCause, RunEvent, Start
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::{JudgingStep, PortRange, WorkerFact};
 
+use self::tree::Tree;
 use super::blocked::blocked;
 use super::context::Ctx;
 use super::contracts::{self, Contracts};
 use super::replies::Replies;
-use super::set_up::{MadeTree, TreeSetup, set_up};
+use super::set_up::{TreeSetup, set_up};
 use super::start_point::{StartPoint, group_head, run_head};
 use crate::assignees::Assignee;
 use crate::authorship::author;
@@ -37,7 +39,6 @@ use crate::handle::Outcome;
 use crate::handle::{LastWorker, Record};
 use crate::plan::RunPlan;
 use crate::plan_state::plan_state;
-use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::{RUNS, STAND_IN};
 use crate::worker_names::Key;
@@ -290,9 +291,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         Some(by) => AgentChoice::new(by.clone(), stand_in(&ctx.world)),
         None => ctx.plan.choice_of(id, &settings, &start.work)?,
     };
-    if settings.team || start.work.answer.is_some() {
-        choice.tools = ctx.plan.tools(&choice, &start.work);
-    }
+    choice.tools = ctx.plan.tools(&choice, &settings, &start.work);
     // Leased before the name is claimed: if the task has ended meanwhile, the next commit after the claim releases
     // both.
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
@@ -551,52 +550,6 @@ impl Judged {
     fn fact(&self) -> Option<JudgingStep> {
         let (step, role) = (self.step.clone(), self.work.role.clone());
         self.work.answer.map(|answer| JudgingStep { step, role, answer })
-    }
-}
-
-/// Work tree to be made.
-struct Tree {
-    path: PathBuf,
-    branch: String,
-    base: Oid,
-    content: Option<Oid>,
-    /// Name and commit of the run's branch, if it is to be made.
-    of_run: Option<(String, Oid)>,
-}
-
-// === impl Tree ===
-
-impl Tree {
-    fn make(self, git: &dyn Git, files: &dyn Files) -> Result<MadeTree, Error> {
-        if let Some(parent) = self.path.parent() {
-            files.make_folder(parent)?;
-        }
-        // A tree that git lists without its folder is made anew, so nothing is set up in it.
-        let is_new = !files.is_folder(&self.path) || git.worktree_tip(&self.path)?.is_none();
-        // A fresh checkout needs no reset, which takes three more processes. An existing tree that git lists without a
-        // commit does.
-        let is_made = is_new && files.read(&self.path.join(".git")).is_ok_and(|link| link.is_none());
-        let at = self.add(git)?;
-        if let Some(commit) = &self.content
-            && !(is_made && *commit == at)
-        {
-            git.worktree_reset(&self.path, &self.branch, commit)?;
-        }
-        Ok(MadeTree { path: self.path, is_new, is_clean: is_new || self.content.is_some() })
-    }
-
-    /// Adds the work tree; returns the head of its branch: the base, unless an earlier attempt left it elsewhere.
-    fn add(&self, git: &dyn Git) -> Result<Oid, Error> {
-        let beside: Vec<_> = self.of_run.iter().map(|(name, first)| (name.as_str(), first)).collect();
-        match git.worktree_add(&self.path, &self.branch, &self.base, &beside) {
-            Ok(()) => Ok(self.base.clone()),
-            Err(Error::Process(switchboard_process::Error::Moved { .. })) => {
-                let at = git.branch(&self.branch)?.unwrap_or_else(|| self.base.clone());
-                git.worktree_add(&self.path, &self.branch, &at, &beside)?;
-                Ok(at)
-            }
-            Err(error) => Err(error),
-        }
     }
 }
 

@@ -5,6 +5,7 @@ use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::isolation::Tool;
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::{self, Rights, RoleName, WriteRights};
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::{StepId, Zone};
@@ -44,7 +45,8 @@ fn a_worker_has_the_tools_that_its_role_allows_and_its_agent_has() {
         let plan = plan_with(rights.clone());
         let of = |driver, tools: &[Tool]| {
             let agent = AgentChoice::new(AgentName::new("ann").unwrap(), driver);
-            plan.tools(&AgentChoice { tools: tools.to_vec(), ..agent }, &reviews(&[]))
+            let (_, settings) = plan.settings(&TaskId::new("1.1").unwrap()).unwrap();
+            plan.tools(&AgentChoice { tools: tools.to_vec(), ..agent }, &settings, &reviews(&[]))
         };
         let argv = || vec!["agent".to_owned()];
 
@@ -52,6 +54,21 @@ fn a_worker_has_the_tools_that_its_role_allows_and_its_agent_has() {
         assert_eq!(of(DriverSpec::Acp { argv: argv() }, &[Tool::Search]), [Tool::Search], "{rights:?}");
         assert_eq!(of(DriverSpec::Exec { argv: argv() }, &[]), [], "a command has the shell of its sandbox");
     }
+}
+
+#[test]
+fn a_worker_that_makes_a_change_has_the_tools_of_a_role_in_a_team_only() {
+    let plan = plan_with(Rights { read: true, ..Rights::default() });
+    let agent = AgentChoice::new(AgentName::new("ann").unwrap(), DriverSpec::Acp { argv: vec!["agent".to_owned()] });
+    let tools = |team: bool, answer: Option<AnswerKind>| {
+        let (_, mut settings) = plan.settings(&TaskId::new("1.1").unwrap()).unwrap();
+        settings.team = team;
+        plan.tools(&agent, &settings, &StepWork { answer, ..reviews(&[]) })
+    };
+
+    assert_eq!(tools(false, None), [], "all four");
+    assert_eq!(tools(true, None), [Tool::Read, Tool::Search]);
+    assert_eq!(tools(false, Some(AnswerKind::Review)), [Tool::Read, Tool::Search]);
 }
 
 #[test]
