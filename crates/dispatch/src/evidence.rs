@@ -65,8 +65,10 @@ fn contracts(report: &CheckReport) -> Vec<String> {
     let mut lines: Vec<_> = found.map(|finding| format!("{}: {}", finding.path, finding.message)).collect();
     let left = lines.len().saturating_sub(CONTRACTS) as u64 + report.findings_left_out;
     lines.truncate(CONTRACTS);
-    if left > 0 {
-        lines.push(format!("and {left} findings more"));
+    match left {
+        0 => {}
+        1 => lines.push("and 1 finding more".to_owned()),
+        more => lines.push(format!("and {more} findings more")),
     }
     lines
 }

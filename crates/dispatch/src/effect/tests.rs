@@ -5,6 +5,7 @@ mod captured;
 mod full_disk;
 mod gate_tree;
 mod judging;
+mod left_out;
 mod merged;
 mod names;
 mod proposals;

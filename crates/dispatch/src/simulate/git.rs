@@ -8,7 +8,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::time::Millis;
 
 use super::repo::{MAIN, Repo};
-use super::stage::Stage;
+use super::stage::{GitFailure, Stage};
 use crate::Error;
 use crate::lock::lock;
 use crate::port::Git;
@@ -35,8 +35,18 @@ impl SimGit {
     /// Makes a call with changes: git may fail before it, and also after it.
     fn changing<T>(&self, call: impl FnOnce(&mut Repo) -> Result<T>) -> Result<T> {
         self.0.write()?;
+        self.expect_no_failure(GitFailure::Before)?;
         let done = self.with(call)?;
+        self.expect_no_failure(GitFailure::After)?;
         self.with(|_| Ok(done))
+    }
+
+    /// Fails if a test has said that the next change fails at this time.
+    fn expect_no_failure(&self, at: GitFailure) -> Result<()> {
+        if self.0.change_fails(at) {
+            return Err(Failure::new("git.failed", "git was made to fail").into());
+        }
+        Ok(())
     }
 }
 

@@ -59,10 +59,19 @@ pub(super) struct Stage {
     pub(super) trace: Mutex<Vec<String>>,
     /// Counts shims that ended.
     pub(super) gone: watch::Sender<u64>,
+    /// The next failure of a call of git that changes something, and whether it has changed it by then.
+    pub(super) next_git_failure: Mutex<Option<GitFailure>>,
     rng: Mutex<Rng>,
     crash: Notify,
     refuse_until: Mutex<i64>,
     disk_full_until: Mutex<i64>,
+}
+
+/// When a call of git fails that changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GitFailure {
+    Before,
+    After,
 }
 
 /// Values by path. The hash of a path reads it part by part; here its bytes are hashed at once.
@@ -148,6 +157,7 @@ impl Stage {
             #[cfg(test)]
             trace: Mutex::default(),
             gone: watch::Sender::new(0),
+            next_git_failure: Mutex::default(),
             rng: Mutex::new(rng),
             crash: Notify::new(),
             refuse_until: Mutex::new(i64::MIN),
@@ -181,6 +191,11 @@ impl Stage {
 
     pub(super) fn git_fails(&self) -> bool {
         self.chance(self.spec.failed_git)
+    }
+
+    /// Returns true if a call that changes something is to fail now.
+    pub(super) fn change_fails(&self, at: GitFailure) -> bool {
+        lock(&self.next_git_failure).take_if(|failure| *failure == at).is_some()
     }
 
     // === the disk ===

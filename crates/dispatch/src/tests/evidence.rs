@@ -134,6 +134,7 @@ fn changed_contracts_that_a_report_leaves_out_are_counted() {
     };
 
     assert_eq!(contracts("diff", 0).unwrap(), ["a.rs: m"]);
+    assert_eq!(contracts("diff", 1).unwrap(), ["a.rs: m", "and 1 finding more"]);
     assert_eq!(contracts("diff", 3).unwrap(), ["a.rs: m", "and 3 findings more"]);
     assert_eq!(contracts("lint", 3), None);
 }

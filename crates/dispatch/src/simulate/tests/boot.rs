@@ -115,7 +115,14 @@ async fn next_daemon(stage: &Arc<Stage>, store: &Store) -> Dispatch {
 }
 
 #[test]
-fn the_parts_of_a_run_that_was_stopped_while_they_were_live_are_stopped_at_the_next_start() {
+fn the_parts_of_a_run_that_was_stopped_while_they_were_live_are_stopped_at_the_next_start_and_no_others() {
+    for is_stopped in [true, false] {
+        next_start_after(is_stopped);
+    }
+}
+
+/// Starts a daemon after one that has died while a part of a led run was live.
+fn next_start_after(is_stopped: bool) {
     with_seat(async |led| {
         led.up_to_step("work").await;
         let store = &led.daemon.world.store;
@@ -126,15 +133,17 @@ fn the_parts_of_a_run_that_was_stopped_while_they_were_live_are_stopped_at_the_n
         let (mode, outcome) = (Mode::Execute, Some(RunOutcome::Stopped));
         let stopped = ModeFact::ModeStepped { event, mode, now: String::new(), refused: None, outcome };
         let event = NewEvent::of(&stopped, format!("modes/{}", led.run), "ann").unwrap();
-        store.commit(Batch::synced().event(event)).await.unwrap();
+        if is_stopped {
+            store.commit(Batch::synced().event(event)).await.unwrap();
+        }
 
         next_daemon(led.stage, store).await;
 
         for _ in 0..LOOKS {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        assert!(live().is_empty(), "{:?}", live());
-        assert_eq!(led.events("run_stop_requested").len(), 1);
+        assert_eq!(live().is_empty(), is_stopped, "{:?}", live());
+        assert_eq!(led.events("run_stop_requested").len(), usize::from(is_stopped));
     });
 }
 

@@ -110,7 +110,16 @@ fn a_run_at_a_ceiling_that_it_shares_is_not_resumed_until_the_ceiling_is_raised(
             let resumed = daemon.resume_run(&read(json!({ "run": run })), &ann.name, None).await;
 
             refused(failed(resumed), "dispatch.budget", says);
+            let resume = Control::Resume { unit: Some(run.to_string()) };
+            let resumed = daemon.control(&resume, &MessageId::from_bits(1), &ann, None).await;
+            refused(failed(resumed), "dispatch.budget", says);
             assert_eq!(paused().as_deref(), Some(of));
+            if of == "day" {
+                // Settings that nobody has read since.
+                lock(&stage.limits).day = Some(1_000_000);
+                daemon.control(&resume, &MessageId::from_bits(2), &ann, None).await.unwrap();
+                assert_eq!(paused(), None);
+            }
         });
     }
 }

@@ -189,6 +189,31 @@ fn plan_with(of_plan: &Value, of_task: &Value, tasks: u64) -> String {
 }
 
 #[test]
+fn roles_that_nobody_has_and_inputs_that_are_nowhere_are_refused() {
+    with_daemon(async |daemon, request| {
+        let role =
+            |id: &str| RoleChoice { agent: AgentName::new("ben").ok(), ..RoleChoice::new(RoleId::new(id).unwrap()) };
+        let with = |inputs: Value, roles: Vec<RoleChoice>, team: bool| StartRunRequest {
+            plan: plan_with(&json!({}), &json!({ "inputs": inputs }), 1),
+            roles,
+            team,
+            dry_run: true,
+            ..request.clone()
+        };
+        let cases = [
+            (with(json!([]), vec![role("reviewer")], false), "request.bad-args", "no team carries the plan out"),
+            (with(json!([]), vec![role("revewer")], true), "request.bad-args", "revewer"),
+            (with(json!([]), vec![role("reviewer"), role("reviewer")], true), "request.bad-args", "is named twice"),
+            (with(json!(["nowhere"]), Vec::new(), false), "plan.missing-input", "needs nowhere"),
+        ];
+        for (request, code, says) in cases {
+            refused(start(daemon, request).await, code, says);
+        }
+        assert!(start(daemon, with(json!([]), vec![role("reviewer")], true)).await.is_ok());
+    });
+}
+
+#[test]
 fn a_job_is_run_as_a_whole_and_beside_no_plan() {
     with_daemon(async |daemon, request| {
         let job = |facts: Value| Some(serde_json::from_value(facts).unwrap());

@@ -414,6 +414,25 @@ fn a_task_that_another_run_of_its_plan_works_on_is_not_retried() {
 }
 
 #[test]
+fn a_resume_of_a_task_tells_whether_its_run_stays_paused() {
+    with_worker(Coordination::Managed, async |at| {
+        let ann = people::ann().unwrap().name;
+        let resumed = async |what: String| {
+            let resume = ResumeRunRequest { run: Some(what), ..ResumeRunRequest::default() };
+            at.daemon.resume_run(&resume, &ann, None).await.unwrap().state
+        };
+        let paused = async |what: String| at.daemon.pause_run(&read(json!({ "what": what })), None).await.unwrap();
+
+        paused(at.unit("1.3")).await;
+        assert_eq!(resumed(at.unit("1.3")).await, "running");
+        paused(at.run.to_string()).await;
+        paused(at.unit("1.3")).await;
+        assert_eq!(resumed(at.unit("1.3")).await, "paused");
+        assert_eq!(resumed(at.run.to_string()).await, "running");
+    });
+}
+
+#[test]
 fn a_resume_of_a_run_that_is_over_tells_its_end_and_wakes_nothing() {
     with_daemon(async |daemon, request| {
         let ann = people::ann().unwrap();

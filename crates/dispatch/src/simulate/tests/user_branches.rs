@@ -8,6 +8,7 @@ use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{MergeRunReply, UndoMergeReply};
 use switchboard_store::Idempotency;
 
+use super::super::stage::GitFailure;
 use super::merges::{over, record, world};
 use super::steering::failed;
 use super::*;
@@ -112,6 +113,27 @@ async fn a_merge_that_is_repeated_is_done_and_recorded_once() {
     assert_eq!((again.already, again.notes), (true, vec!["in part".to_owned()]));
     assert_eq!((again.from, again.to, again.files), (first.from, first.to, first.files), "as it was then");
     assert_eq!(at.recorded(), ["run_merge_intended", "run_merged"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merge_counts_as_done_if_git_fails_after_it_has_moved_the_branch_and_not_if_it_fails_before() {
+    for target in [None, Some("release")] {
+        for (failure, is_moved) in [(GitFailure::Before, false), (GitFailure::After, true)] {
+            let at = Over::new().await;
+            let main = at.tip(repo::MAIN);
+            lock(&at.stage.repo).branches.insert("release".to_owned(), main.clone());
+            *lock(&at.stage.next_git_failure) = Some(failure);
+
+            let merged = at.merge(target, None, None).await;
+
+            assert_eq!(*lock(&at.stage.next_git_failure), None);
+            assert_eq!(merged.is_ok(), is_moved, "{target:?} {failure:?}");
+            let tip = if is_moved { at.tip(BRANCH) } else { main };
+            assert_eq!(at.tip(target.unwrap_or(repo::MAIN)), tip, "{target:?} {failure:?}");
+            let last = if is_moved { "run_merged" } else { "run_merge_abandoned" };
+            assert_eq!(at.recorded(), ["run_merge_intended", last], "{target:?}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -213,3 +213,31 @@ fn a_merge_conflict_refuses_the_attempt_and_the_next_starts_rebased() {
     assert_eq!(from, &StartFrom::Rebased { commit: "c-1.1-1".to_owned() });
     assert_eq!((&refusals[0].cause, &refusals[0].reasons[0][..]), (&RefusalCause::MergeConflict, "src/a.rs"));
 }
+
+#[test]
+fn an_attempt_that_left_files_out_stands_between_two_that_failed_alike() {
+    for is_between in [false, true] {
+        let mut run = Run::on(&compiled::compiled_way(), 1, &[("1.1", &[], &[])]);
+        run.end_turn("1.1", TurnOutcome::Failed);
+        if is_between {
+            run.end_turn("1.1", TurnOutcome::Finished);
+            let (task, attempt) = (id("1.1"), run.view("1.1").attempt);
+            run.tell(RunEvent::ChangeCaptured {
+                task,
+                attempt,
+                commit: "c".to_owned(),
+                tree: "t".to_owned(),
+                base: "b".to_owned(),
+                files: vec!["a".to_owned()],
+                files_total: 1,
+                lines: 1,
+                left_out: vec!["vendor".to_owned()],
+            });
+        }
+
+        run.end_turn("1.1", TurnOutcome::Failed);
+
+        let state = run.view("1.1").state;
+        assert_eq!(matches!(state, TaskState::Blocked { .. }), !is_between, "{state:?}");
+    }
+}

@@ -28,6 +28,22 @@ fn retry(task: &str) -> RunEvent {
 }
 
 #[test]
+fn a_task_that_is_settled_has_no_limit_although_its_cost_is_told_late() {
+    for at_ceiling in [AtCeiling::Pause, AtCeiling::Halt] {
+        let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+        run.tell(of_tasks(1_000, at_ceiling));
+        run.merge("1.1");
+
+        let worker = WorkerId::from_bits(run.workers);
+        run.tell(cost("1.1", &worker, 5_000));
+
+        assert!(run.last.iter().all(|event| matches!(event, RunEvent::BudgetAlert { .. })), "{:?}", run.last);
+        assert!(matches!(run.view("1.1").state, TaskState::Merged { .. }));
+        assert_eq!(run.view("1.1").paused, None);
+    }
+}
+
+#[test]
 fn a_paused_run_that_reaches_its_ceiling_stays_paused_on_request_and_waits_for_room_when_that_ends() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
     run.tell(set(ROOM));

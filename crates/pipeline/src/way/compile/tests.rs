@@ -85,6 +85,20 @@ fn what_is_left_out_of_a_teams_way_is_named_as_the_step_or_gate_that_it_is() {
 }
 
 #[test]
+fn review_and_tests_of_a_critical_task_are_doubled_and_a_note_says_why() {
+    for (file, is_doubled) in [("src/auth/login.rs", true), ("src/sum.rs", false), ("README.md", false)] {
+        let mut plan = plan(json!({ "team": true }), &[("1.1", &[], json!({}))]);
+        plan.phases[0].tasks[0].files_touched = vec![file.to_owned()];
+
+        let notes = compiled(&plan).unwrap().notes;
+
+        let doubled: Vec<_> = notes.iter().filter(|note| note.contains(" are added: ")).collect();
+        assert_eq!(doubled.len(), usize::from(is_doubled), "{file}: {notes:?}");
+        assert!(doubled.iter().all(|note| note.contains("tier 3 (critical): src/auth/login.rs: ")), "{doubled:?}");
+    }
+}
+
+#[test]
 fn gates_of_plan_phase_and_task_add_up_and_the_last_setting_of_a_gate_holds() {
     let settings = json!({ "lint": "make lint", "gates": ["placeholder_scan", "-secretscan"] });
     let plan = plan(settings, &[("1.1", &[], json!({ "gates": ["secrets", "-placeholder-scan"] }))]);
