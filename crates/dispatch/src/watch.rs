@@ -121,9 +121,22 @@ enum Wake {
 
 /// Worker that can be reached and told to stop before its watch starts: its shim may be faster than its watch.
 pub(crate) struct Reachable {
+    link: Registered,
+    signals: Signals,
+}
+
+/// Link of a worker that the world knows until this is dropped.
+struct Registered {
     world: Arc<World>,
     link: Arc<Link>,
-    signals: Signals,
+}
+
+// === impl Registered ===
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.world.drop_link(&self.link);
+    }
 }
 
 // === impl Reachable ===
@@ -132,21 +145,20 @@ impl Reachable {
     pub(crate) fn new(world: Arc<World>, worker: &WorkerId) -> Self {
         let (link, signals) = Link::new(worker.clone());
         world.set_link(worker, Arc::clone(&link));
-        Self { world, link, signals }
+        Self { link: Registered { world, link }, signals }
     }
 
     /// Watches the worker until it has ended or is lost.
     pub(crate) fn watch(self, plan: Arc<RunPlan>, task: TaskId, engine: Handle) {
-        let Self { world, link, signals } = self;
+        let Self { link, signals } = self;
         tokio::spawn(async move {
-            watch(&world, plan, task, link.worker(), engine, signals).await;
-            world.drop_link(&link);
+            watch(&link.world, plan, task, link.link.worker(), engine, signals).await;
         });
     }
 
     /// Pauses or resumes the worker.
     pub(crate) fn pause(&self, waits: Waits) {
-        self.link.pause(waits);
+        self.link.link.pause(waits);
     }
 
     /// Returns when a stop is requested for a worker that is not watched yet. Without a shim, it takes no other
@@ -158,11 +170,6 @@ impl Reachable {
             }
         }
         std::future::pending().await
-    }
-
-    /// Discards a worker that was never started.
-    pub(crate) fn give_up(self) {
-        self.world.drop_link(&self.link);
     }
 }
 

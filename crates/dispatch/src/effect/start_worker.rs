@@ -178,7 +178,6 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
     // Before the intent is recorded: from then on the worker may be told to stop.
     let mut reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
     if let Err(error) = intend(&ctx, &id, (step, attempt), &setup).await {
-        reachable.give_up();
         return blocked(id, attempt, error);
     }
     ctx.world.crash("worker-intended");
@@ -192,10 +191,7 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
             return Outcome { last, ..Outcome::default() };
         }
         // The next daemon finds the worker lost and starts another.
-        Err(Error::Stopping) => {
-            reachable.give_up();
-            return Outcome { last, ..Outcome::default() };
-        }
+        Err(Error::Stopping) => return Outcome { last, ..Outcome::default() },
         Ok(Launched::NotSetUp(reason)) => RunEvent::TreeSetupFailed { task: id, worker, reason },
         Err(error) => {
             let is_disk_full = error.is_disk_full();
@@ -203,7 +199,6 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
             let reason = format!("{failure} {}", failure.cause.join(": "));
             let lost = RunEvent::WorkerLost { task: id, worker, reason };
             if is_disk_full {
-                reachable.give_up();
                 let mut outcome = Outcome { last, ..Outcome::disk_full() };
                 outcome.steps.push(lost);
                 return outcome;
@@ -211,7 +206,6 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
             lost
         }
     };
-    reachable.give_up();
     Outcome { steps: vec![step], last, ..Outcome::default() }
 }
 

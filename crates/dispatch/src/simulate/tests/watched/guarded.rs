@@ -193,7 +193,7 @@ fn a_worker_that_was_never_started_is_watched_no_more() {
         let reachable = Reachable::new(Arc::clone(&at.world), &other);
         assert!(at.world.link(&other).is_some());
 
-        reachable.give_up();
+        drop(reachable);
 
         assert!(at.world.link(&other).is_none() && at.world.link(&worker()).is_some());
     });
