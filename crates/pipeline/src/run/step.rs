@@ -23,13 +23,19 @@ impl RunState {
     /// [`Refused`] when the event is impossible in this state, which then stays unchanged.
     pub fn step(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         let mut consequences = self.transition(event, at)?;
-        consequences.extend(self.decide_waiting());
-        self.update_next_turn(&mut consequences);
-        consequences.extend(self.pause_without_room());
+        consequences.extend(self.decide_more());
         if changes_pauses(event) {
             self.stop_clocks(at);
         }
         Ok(consequences)
+    }
+
+    /// Decides what follows from the state without another event. Once decided, nothing more follows.
+    pub(super) fn decide_more(&mut self) -> Consequences {
+        let mut consequences = self.decide_waiting();
+        self.update_next_turn(&mut consequences);
+        consequences.extend(self.pause_without_room());
+        consequences
     }
 
     /// Carries out decisions that need no event: a choice among changes, the pass of an unnecessary question to a
@@ -211,7 +217,7 @@ impl RunState {
         let started = self.records[at].unit.start(step, since);
         started.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;
         (self.records[at].clock_stopped_since, self.records[at].clock_stopped_ms) = (None, 0);
-        self.reindex(at);
+        // The lists are updated with its clock, which a pause may stop.
         Ok(Vec::new())
     }
 

@@ -76,12 +76,22 @@ fn unit(task: &str) -> UnitId {
     UnitId::Task(id(task))
 }
 
-/// Maximum number of units of a run whose lists are compared after each event: a comparison looks at all of them.
-const MAX_COMPARED: usize = 12;
+/// Maximum number of units of a run that is examined after each event: that looks at all of them.
+const MAX_EXAMINED: usize = 12;
+
+/// Expects that everything which follows from an event was decided with it.
+fn expect_decided(state: &RunState, after: &RunEvent) {
+    if state.records.len() > MAX_EXAMINED {
+        return;
+    }
+    let mut again = state.clone();
+    assert_eq!(again.decide_more(), [], "after {after:?}");
+    assert_eq!(again, *state, "after {after:?}");
+}
 
 /// Expects that every list of tasks is what another look at all tasks would make of it.
 fn expect_indexed(state: &RunState, after: &RunEvent) {
-    if state.records.len() > MAX_COMPARED {
+    if state.records.len() > MAX_EXAMINED {
         return;
     }
     let mut anew = state.clone();
@@ -114,6 +124,7 @@ impl Run {
 
     fn tell(&mut self, event: RunEvent) {
         self.last = self.state.step(&event, Millis(self.now)).unwrap_or_else(|refused| panic!("{event:?}: {refused}"));
+        expect_decided(&self.state, &event);
         expect_indexed(&self.state, &event);
     }
 

@@ -53,6 +53,16 @@ fn a_held_change_leaves_its_turn_to_the_next_and_comes_first_again_once_it_is_re
 }
 
 #[test]
+fn the_next_in_line_is_merged_without_a_rebase_if_a_held_change_leaves_it_its_turn() {
+    let mut run = Run::on(&compiled::compiled_way(), 2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    ["1.1", "1.2"].iter().for_each(|task| run.pass_on(task, "b"));
+
+    run.tell(held("1.1", 1, &lease("ann")));
+
+    assert_eq!(run.doing(), ["await_lease", "merge"]);
+}
+
+#[test]
 fn only_a_change_that_is_next_to_be_merged_can_be_held() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
     let ann = lease("ann");

@@ -329,6 +329,28 @@ fn a_step_that_nothing_calls_for_is_skipped_with_its_reason() {
 }
 
 #[test]
+fn a_step_that_is_skipped_again_shows_the_last_reason() {
+    let mut run = Run::of_team();
+    let skip = |run: &mut Run, reason: &str| {
+        let (step, work, _) = run.next_step().unwrap();
+        let (step, attempt, reason) = (StepId::new(step).unwrap(), run.view(TASK).attempt, reason.to_owned());
+        run.tell(RunEvent::StepSkipped { task: id(TASK), step, attempt, input: work.input, reason });
+    };
+    run.approve(None);
+    skip(&mut run, "no file of the first");
+    run.answer(Verdict::Fail);
+    run.pass_on(TASK, "b");
+    run.approve(None);
+
+    skip(&mut run, "no file of the second");
+
+    let steps = run.view(TASK).steps;
+    let said: Vec<_> = steps.iter().map(|step| (step.step.as_str(), step.reasons.join(", "))).collect();
+    let expected = [("review", "review says so"), ("security_review", "no file of the second")];
+    assert_eq!(said, expected.map(|(step, reason)| (step, reason.to_owned())));
+}
+
+#[test]
 fn a_rebase_has_the_gates_judge_again_and_nobody_else() {
     let mut run = Run::of_team();
     for _ in 0..4 {
