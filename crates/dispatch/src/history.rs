@@ -307,6 +307,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pages_grow_up_to_the_largest_and_the_last_is_not_full() {
+        let (mut asked, total) = (Vec::new(), 3_000);
+        by_page(0, |after, size| {
+            asked.push((after, size));
+            let count = size.min(total - after as usize);
+            Ok((count, Some(after + count as u64)))
+        })
+        .unwrap();
+
+        assert_eq!(asked, [(0, 16), (16, 64), (80, 256), (336, 1_000), (1_336, 1_000), (2_336, 1_000)]);
+        let mut asked = 0;
+        by_page(0, |_, size| {
+            asked += 1;
+            Ok((size, None))
+        })
+        .unwrap();
+        assert_eq!(asked, 1, "no more are wanted");
+    }
+
+    #[test]
     fn a_damaged_event_is_not_passed_over() {
         let run = RunId::from_bits(1);
         let fold = |kind: &str, facts: &str| {

@@ -128,3 +128,25 @@ pub(crate) fn account(choice: &AgentChoice) -> String {
     let told = format!("{argv:?}{:?}", choice.env);
     Digest::of(told.as_bytes()).hex()
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::id::AgentName;
+
+    use super::*;
+
+    #[test]
+    fn agents_have_the_same_account_if_program_arguments_and_variables_are_the_same() {
+        let choice = |name: &str, argv: &[&str], env: &[(&str, &str)]| {
+            let driver = DriverSpec::Acp { argv: argv.iter().map(ToString::to_string).collect() };
+            let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            account(&AgentChoice { env, ..AgentChoice::new(AgentName::new(name).unwrap(), driver) })
+        };
+        let ann = choice("ann", &["agent", "--fast"], &[("KEY", "secret")]);
+
+        assert_eq!(choice("ben", &["agent", "--fast"], &[("KEY", "secret")]), ann);
+        assert_ne!(choice("ann", &["agent"], &[("KEY", "secret")]), ann);
+        assert_ne!(choice("ann", &["agent", "--fast"], &[("KEY", "other")]), ann);
+        assert!(!ann.contains("secret"));
+    }
+}

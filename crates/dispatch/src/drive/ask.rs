@@ -8,9 +8,8 @@ use switchboard_protocol::answer::{Answer, Docs};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::modes::{ModeEvent, PartWork};
-use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
-use switchboard_protocol::run::TaskState;
+use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_store::Query;
@@ -199,18 +198,19 @@ impl Driver {
     /// Explains why a part did not succeed, from its failed tasks.
     pub(super) async fn why_not(&self, part: &RunId) -> Result<String, Error> {
         let views = self.dispatch.views(part).await?;
-        let why = |task: &TaskId, state: &TaskState| Some(format!("task {task}: {}", report::ending(state)?));
-        let whys: Vec<_> = views
-            .iter()
-            .filter(|view| !matches!(view.state, TaskState::DepFailed { .. }))
-            .filter_map(|view| match view.state == TaskState::Stopped {
-                true => Some(format!("task {} was stopped", view.task)),
-                false => why(&view.task, &view.state),
-            })
-            .collect();
-        let whys = if whys.is_empty() { "it was stopped".to_owned() } else { whys.join("; ") };
-        Ok(format!("{whys} ({part})"))
+        Ok(format!("{} ({part})", why_not(&views)))
     }
+}
+
+/// Returns why tasks did not succeed. Those that failed because of another one don't matter.
+fn why_not(views: &[TaskView]) -> String {
+    let why = |view: &TaskView| match view.state == TaskState::Stopped {
+        true => Some(format!("task {} was stopped", view.task)),
+        false => Some(format!("task {}: {}", view.task, report::ending(&view.state)?)),
+    };
+    let own = views.iter().filter(|view| !matches!(view.state, TaskState::DepFailed { .. }));
+    let whys: Vec<_> = own.filter_map(why).collect();
+    if whys.is_empty() { "it was stopped".to_owned() } else { whys.join("; ") }
 }
 
 fn answered(step: u32, answer: &Answer) -> Follows {
@@ -222,4 +222,23 @@ fn answered(step: u32, answer: &Answer) -> Follows {
 
 fn unanswered(step: u32, failure: &Failure) -> Follows {
     Follows::Event(ModeEvent::Unanswered { step, why: super::phase::format_failure(failure) }, String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::view;
+
+    #[test]
+    fn why_a_part_failed_is_what_its_tasks_say_that_ended_by_themselves() {
+        let root = || switchboard_protocol::plan::TaskId::new("1.1").unwrap();
+        let blocked = view("1.1", TaskState::Blocked { reason: "no way".to_owned() });
+        let of_it = view("1.2", TaskState::DepFailed { root: root() });
+        let (stopped, merged) =
+            (view("1.3", TaskState::Stopped), view("1.4", TaskState::Merged { commit: "c".to_owned() }));
+
+        assert_eq!(why_not(&[blocked.clone(), of_it.clone(), merged.clone()]), "task 1.1: blocked: no way");
+        assert_eq!(why_not(&[blocked, of_it, stopped]), "task 1.1: blocked: no way; task 1.3 was stopped");
+        assert_eq!(why_not(&[merged]), "it was stopped");
+    }
 }

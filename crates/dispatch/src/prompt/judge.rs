@@ -14,6 +14,7 @@ use super::ask::KEPT_OUT;
 use crate::plan::RunPlan;
 
 /// Change that a worker is to judge.
+#[derive(Clone, Copy)]
 pub(crate) struct Judging<'a> {
     pub(crate) step: &'a StepId,
     pub(crate) work: &'a StepWork,

@@ -219,6 +219,10 @@ fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
     if let Some(part) = stray {
         return Err(format!("{:?} belongs to no run", part.get_text("id")));
     }
+    let merging = parts.iter().find(|part| part.get_bool("merge") || part.get_bool("confirms_merge"));
+    if let Some(part) = merging {
+        return Err(format!("{:?} would be merged without the rest of its run", part.get_text("id")));
+    }
     let mut events = Vec::new();
     let mut started: BTreeMap<u32, RunId> = BTreeMap::new();
     for event in store.events_of(&format!("modes/{run}"), 0, 100_000).map_err(|error| error.to_string())? {

@@ -28,6 +28,7 @@ mod named_units;
 mod phases;
 mod recorded;
 mod refusals;
+mod replies;
 mod said;
 mod seat;
 mod seat_answers;

@@ -85,7 +85,11 @@ fn a_worker_that_judges_is_told_what_it_may_read_and_write() {
             instructions: "",
             has_tools: false,
         };
-        let text = judge(&plan, plan.plan.tasks().next().unwrap(), &judging);
+        let task = plan.plan.tasks().next().unwrap();
+        let instructed = judge(&plan, task, &Judging { instructions: "be brief\n", ..judging });
+        let text = judge(&plan, task, &judging);
+        let for_you = "Instructions of the repository and its user for you:";
+        assert!(instructed.contains(&format!("{for_you}\nbe brief\n")) && !text.contains(for_you), "{instructed}");
         ["The current folder is empty", "You may read everything", "You may add and change tests"]
             .map(|words| text.contains(words))
     };

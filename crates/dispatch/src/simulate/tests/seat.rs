@@ -506,6 +506,8 @@ fn the_seat_is_given_by_people_under_a_ceiling_and_left_by_its_holder() {
             "request.bad-args",
             "asks for the seat for itself",
         );
+        let unproven = SeatCaller { is_proven: false, ..lea.clone() };
+        refused(ask(lead(&run, None, ceiling(9), hour), &unproven).await, "seat.not-yours", "anybody may say so");
         refused(ask(lead(&run, Some("lea"), None, hour), &ann).await, "seat.no-ceiling", "--budget USD");
         refused(ask(lead(&run, Some("lea"), ceiling(9), Some(0)), &ann).await, "request.bad-args", "lease_ms");
         refused(ask(leave(Some(1)), &lea).await, "seat.not-yours", "");

@@ -168,6 +168,8 @@ fn a_machine_that_can_not_enforce_a_sandbox_starts_constrained_work_only_for_a_r
             request
         };
 
+        let full = start(daemon, StartRunRequest { dry_run: true, ..request.clone() }).await.unwrap();
+        assert!(full.notes.iter().all(|note| !note.contains("Landlock")), "{:?}", full.notes);
         refused(start(daemon, constrained(false)).await, "isolation.unsupported", "no Landlock");
         let accepted = start(daemon, constrained(true)).await.unwrap();
         assert!(accepted.notes.iter().any(|note| note == "not enforced here: no Landlock"), "{:?}", accepted.notes);

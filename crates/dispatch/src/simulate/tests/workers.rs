@@ -67,6 +67,8 @@ fn the_trees_of_a_live_run_are_below_a_folder_of_its_own() {
 #[test]
 fn what_the_worker_of_a_standalone_run_is_told_waits_until_a_turn_has_shown_it() {
     with_worker(Coordination::Standalone, async |at| {
+        let joined = Filter::kinds(["agent_joined".to_owned()]);
+        assert_eq!(at.daemon.world.store.events(0, &joined, 10).unwrap().len(), 0, "it has no team");
         let (task, agent) = (TaskId::new("1.1").unwrap(), AgentName::new("ann-1").unwrap());
         let of = (&at.run, &task);
         let unseen = || worker_messages::unseen(&at.daemon.world, of, &agent, 10).unwrap();

@@ -13,22 +13,27 @@ fn flagged(rule: &str, stops: bool) -> WorkerFact {
 #[test]
 fn advice_that_was_not_given_yet_is_given_before_the_turn_counts_unless_another_turn_has_begun() {
     let begun = reported(1, WorkerEvent::TurnStarted { turn: 1, mail: Vec::new() });
-    for (before, is_advised) in [
-        (vec![], false),
-        (vec![flagged("scope", false)], true),
-        (vec![begun.clone(), flagged("scope", false)], true),
-        (vec![flagged("scope", false), begun], false),
-        (vec![flagged("errors", false)], false),
+    for (before, stop, is_advised) in [
+        (vec![], "end_turn", false),
+        (vec![flagged("scope", false)], "end_turn", true),
+        (vec![flagged("scope", false)], "max_tokens", false),
+        (vec![begun.clone(), flagged("scope", false)], "end_turn", true),
+        (vec![flagged("scope", false), begun], "end_turn", false),
+        (vec![flagged("errors", false)], "end_turn", false),
     ] {
         with_watched(Equipped { before: before.clone(), ..coder() }, async |at| {
             let mut commands = at.attaches(1, false).await;
             drop(told(&mut commands));
 
-            at.says(2, turn_ended(1, "end_turn", "done")).await;
+            at.says(2, turn_ended(1, stop, "done")).await;
 
             let told = ordered(&mut commands);
             let has_advice = format!("{told:?}").contains("mind the rule");
-            assert_eq!((has_advice, told.contains(&ShimCommand::Finish)), (is_advised, !is_advised), "{before:?}");
+            assert_eq!(
+                (has_advice, told.contains(&ShimCommand::Finish)),
+                (is_advised, !is_advised),
+                "{before:?} {stop}"
+            );
         });
     }
 }
