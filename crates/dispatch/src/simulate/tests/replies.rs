@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use switchboard_protocol::coordination::Control;
 use switchboard_protocol::id::MessageId;
-use switchboard_protocol::job::Coordination;
 
 use super::at_work::{at_work, slow};
 use super::recorded::Names;
@@ -50,11 +49,9 @@ impl Answers {
 fn lines(answer: &Value) -> String {
     let mut text = String::new();
     for (field, value) in answer.as_object().into_iter().flatten() {
-        match value {
-            Value::Array(items) if items.iter().any(Value::is_object) => {
-                items.iter().for_each(|item| writeln!(text, "  {field}: {item}").unwrap());
-            }
-            value => writeln!(text, "  {field}: {value}").unwrap(),
+        match value.as_array().filter(|items| items.iter().any(Value::is_object)) {
+            Some(items) => items.iter().for_each(|item| writeln!(text, "  {field}: {item}").unwrap()),
+            None => writeln!(text, "  {field}: {value}").unwrap(),
         }
     }
     text
