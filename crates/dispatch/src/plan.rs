@@ -359,8 +359,13 @@ impl RunPlan {
     /// Returns the branch of a task's work tree, which holds its last captured change. The branch of a group is that of
     /// its landing.
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
-        format!("switchboard-task/{}/{task}", self.run)
+        format!("{}{task}", task_branches(&self.run))
     }
+}
+
+/// Returns the beginning of the names of a run's task branches.
+pub(crate) fn task_branches(run: &RunId) -> String {
+    format!("switchboard-task/{run}/")
 }
 
 /// Returns true if the settings of its role hold for a worker: in a team, and for one whose answer is a verdict.

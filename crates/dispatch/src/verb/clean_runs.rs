@@ -1,6 +1,8 @@
 //! `clean_runs`: lists or removes work trees and branches left by runs.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
@@ -58,7 +60,7 @@ impl Dispatch {
         // No merge may examine a branch while it is removed.
         let _one_at_a_time = self.world.merging.lock().await;
         let mut ended = Vec::new();
-        for row in self.ended_rows(request.run.as_deref())? {
+        for row in self.with_remains(self.ended_rows(request.run.as_deref())?).await? {
             ended.push(self.ended(&row)?);
         }
         let removes = request.remove;
@@ -160,6 +162,24 @@ impl Dispatch {
         Ok(vec![row])
     }
 
+    /// Leaves out the runs that have neither a branch nor a folder of work trees, whose plans need not be read.
+    async fn with_remains(&self, rows: Vec<Row>) -> Result<Vec<Row>, Error> {
+        let files = Arc::clone(&self.world.ports.files);
+        let remains = self.world.git(move |git| {
+            let names = Names::of(git.names()?);
+            let mut remains = Vec::new();
+            for row in rows {
+                let (run, branch) = (run_id(&row)?, row.try_text("branch")?);
+                let folder = Path::new(row.try_text("worktrees")?).join(run.as_str());
+                if names.has_any(&run, branch) || files.is_folder(&folder) {
+                    remains.push(row);
+                }
+            }
+            Ok(remains)
+        });
+        remains.await
+    }
+
     fn ended(&self, row: &Row) -> Result<Ended, Error> {
         let run = run_id(row)?;
         if row.get_text("mode").is_some() {
@@ -204,6 +224,26 @@ impl Dispatch {
             true
         })?;
         Ok(targets)
+    }
+}
+
+/// Names of a repository's branches and tags.
+struct Names(BTreeSet<String>);
+
+// === impl Names ===
+
+impl Names {
+    fn of(names: Vec<String>) -> Self {
+        // A branch that has its name in common with a tag is listed as `heads/NAME`.
+        let plain = |name: String| name.strip_prefix("heads/").map_or_else(|| name.clone(), str::to_owned);
+        Self(names.into_iter().map(plain).collect())
+    }
+
+    /// Returns true if the branch of a run, or one of its tasks, is among them.
+    fn has_any(&self, run: &RunId, branch: &str) -> bool {
+        let of_tasks = plan::task_branches(run);
+        let first = self.0.range(of_tasks.clone()..).next();
+        self.0.contains(branch) || first.is_some_and(|name| name.starts_with(&of_tasks))
     }
 }
 
@@ -319,6 +359,18 @@ fn is_in(git: &dyn Git, commit: &Oid, branches: &[String]) -> Result<bool, Error
 mod tests {
     use super::*;
     use crate::tests::Repository;
+
+    #[test]
+    fn a_run_has_remains_as_long_as_its_branch_or_that_of_a_task_is_there_also_beside_a_tag_of_its_name() {
+        let run = RunId::from_bits(1);
+        let branch = format!("switchboard/{run}");
+        let has = |names: &[String]| Names::of(names.to_vec()).has_any(&run, &branch);
+
+        assert!(has(&["main".to_owned(), branch.clone()]));
+        assert!(has(&[format!("heads/{branch}"), format!("tags/{branch}")]));
+        assert!(has(&["a".to_owned(), format!("switchboard-task/{run}/1.1"), "z".to_owned()]));
+        assert!(!has(&["main".to_owned(), format!("switchboard-task/{run}0/1.1"), format!("tags/{branch}")]));
+    }
 
     #[test]
     fn a_commit_that_an_agent_made_beside_its_branch_is_unmerged_work() {
