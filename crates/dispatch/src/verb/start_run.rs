@@ -225,7 +225,7 @@ impl Dispatch {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
-        for agent in &decided.agents {
+        for agent in each_name(&decided.agents) {
             // An agent that a person started keeps its name.
             if run_plan.coordination.is_managed() && !world.ports.mail.is_taken_by_other_agent(&agent.name)? {
                 batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
@@ -235,7 +235,7 @@ impl Dispatch {
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
         // Before the commit: an agent that the commit adds must not be taken for one that has left.
-        world.assign(&run_plan.run, decided.agents.iter().map(|agent| agent.name.folded()).collect());
+        world.assign(&run_plan.run, each_name(&decided.agents).map(|agent| agent.name.folded()).collect());
         let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {
             world.assign(&run_plan.run, Roster::default());
@@ -521,9 +521,15 @@ async fn setup(
     Ok(notes.into_iter().chain(chosen.notes).collect())
 }
 
-/// Returns the agents that the tasks need, each with an installed program. Tasks that the run leaves out need none.
+/// Returns the first of the agents with each name, which are one after the other.
+fn each_name(agents: &[AgentChoice]) -> impl Iterator<Item = &AgentChoice> {
+    agents.chunk_by(|one, next| one.name.folded() == next.name.folded()).filter_map(<[_]>::first)
+}
+
+/// Returns the agents that the tasks need, each with an installed program, by their names: each agent before the
+/// commands that run under its name, each of which is there once. Tasks that the run leaves out need none.
 fn agents(shims: &dyn Shims, parts: &[RunPart<'_>]) -> Result<Vec<AgentChoice>, Error> {
-    let mut needed = BTreeMap::new();
+    let mut needed: BTreeMap<String, Vec<AgentChoice>> = BTreeMap::new();
     for RunPart { task: id, settings, work, choice } in parts {
         if choice.instructions.len() > AgentChoice::MAX_INSTRUCTIONS {
             let (size, most) = (choice.instructions.len(), AgentChoice::MAX_INSTRUCTIONS);
@@ -549,15 +555,16 @@ fn agents(shims: &dyn Shims, parts: &[RunPart<'_>]) -> Result<Vec<AgentChoice>, 
                 .hint("leave the model out, or put it into the command")
                 .into());
         }
-        // A command that runs under an agent's settings is not that agent.
-        let name = choice.name.folded();
-        if settings.command.is_some() {
-            needed.entry(name).or_insert_with(|| choice.clone());
-        } else {
-            needed.insert(name, choice.clone());
+        let of_name = needed.entry(choice.name.folded()).or_default();
+        let known = of_name.iter_mut().find(|known| known.driver == choice.driver);
+        match (known, settings.command.is_some()) {
+            (Some(_), true) => {}
+            (Some(known), false) => *known = choice.clone(),
+            (None, true) => of_name.push(choice.clone()),
+            (None, false) => of_name.insert(0, choice.clone()),
         }
     }
-    Ok(needed.into_values().collect())
+    Ok(needed.into_values().flatten().collect())
 }
 
 /// Returns the steps of the run in which a worker judges, each with its task.

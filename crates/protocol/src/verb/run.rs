@@ -196,7 +196,8 @@ pub struct StartRunReply {
     /// Tasks that are left out, and those that could start at once but have to wait for a worker or a file, each with its code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// Agents and how they are driven, without the values of variables.
+    /// Agents and how they are driven, without the values of variables: an agent before the commands that run under its
+    /// name.
     pub agents: Vec<AgentChoice>,
     /// Tasks that are left out or deferred, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

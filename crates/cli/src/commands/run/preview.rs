@@ -15,6 +15,9 @@ use crate::output::{Tone, one_line};
 /// Maximum number of conflicts, and of derived dependencies, that are named.
 const CONFLICTS: usize = 20;
 
+/// Maximum number of commands that are named of those that run under the name of one agent.
+const COMMANDS: usize = 5;
+
 /// Prints target branch, agents, work trees, tasks in order, and the run's questions.
 pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
     let Shown { plan, is_apart, worktrees_from, keeps_answers_only, .. } = shown;
@@ -63,8 +66,13 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
         let head = if left.code.is_deferral() { "deferred" } else { "left out" };
         out.line(format!("{head:11} {}: {} [{}]", left.id, one_line(&left.detail, 160), left.code.as_str()));
     }
-    for agent in &preview.agents {
-        out.line(format!("agent       {}: {}", agent.name, described(agent)));
+    for same in preview.agents.chunk_by(|one, next| one.name == next.name) {
+        for agent in same.iter().take(COMMANDS) {
+            out.line(format!("agent       {}: {}", agent.name, described(agent)));
+        }
+        if let Some(more) = same.len().checked_sub(COMMANDS).filter(|more| *more > 0) {
+            out.line(format!("            and {more} commands more"));
+        }
     }
     if !preview.constrained.is_empty() {
         let tasks = one_line(&preview.constrained.join(", "), 200);
