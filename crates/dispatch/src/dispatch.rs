@@ -168,11 +168,8 @@ impl Dispatch {
         }
         let mut linked = self.world.linked();
         let gone = tokio::time::timeout(limit, linked.wait_for(|left| *left == 0)).await;
-        let left = self.linked_workers();
-        if gone.is_err() {
-            tracing::warn!(left, "workers did not end in time");
-        }
-        left
+        drop(gone.inspect_err(|_| tracing::warn!("workers did not end in time")));
+        self.linked_workers()
     }
 
     /// Returns the number of workers that this daemon watches.

@@ -270,9 +270,8 @@ impl Driver {
         if stopped.is_ok() {
             self.dispatch.stop_parts(&self.run, grace_ms).await;
         }
-        if done.send(stopped).is_err() {
-            tracing::debug!(run = %self.run, "nobody waits for the stop");
-        }
+        // Who asked may be gone.
+        drop(done.send(stopped));
     }
 
     /// Concludes the run: merges its branch if that was requested.

@@ -270,9 +270,7 @@ impl World {
     pub(crate) async fn end_starts(&self, limit: Duration) {
         self.ending.cancel();
         let permits = tokio::time::timeout(limit, self.starts.acquire_many(STARTS)).await;
-        if permits.is_err() {
-            tracing::warn!("the start of a worker takes too long to wait for");
-        }
+        let _permits = permits.inspect_err(|_| tracing::warn!("the start of a worker takes too long to wait for"));
         // The permits are released only after this, so that no waiting caller gets one.
         self.starts.close();
     }

@@ -59,10 +59,9 @@ pub(super) async fn set_up(
     let TreeSetup { mark, ports, limit, stamp, log, tree } = place;
     let mut stopped = std::pin::pin!(stopped);
     if tree.is_new {
+        // What is left out was said before the run started.
         let left_out = copy_included(ctx, &tree.path).await?;
-        if !left_out.is_empty() {
-            tracing::warn!(run = %ctx.plan.run, tree = %tree.path.display(), ?left_out, "files of .worktreeinclude are not in the work tree");
-        }
+        tracing::debug!(run = %ctx.plan.run, tree = %tree.path.display(), ?left_out, "the files of .worktreeinclude are copied");
     }
     let commands = ctx.plan.setup.clone();
     if commands.is_empty() {

@@ -78,7 +78,8 @@ impl Engine {
             Unrecorded::Refused(refused) => refusal(&refused),
             Unrecorded::Never(failure) => failure.into(),
         });
-        self.answer(answer, done);
+        // Who asked may be gone.
+        drop(answer.send(done));
     }
 
     /// Handles the outcome of an effect.
@@ -116,7 +117,7 @@ impl Engine {
             };
             self.waiting.backoff.reset();
             match then {
-                Then::Answer(answer) => self.answer(answer, done),
+                Then::Answer(answer) => drop(answer.send(done)),
                 Then::Forget(key) => {
                     if let Err(why) = done {
                         tracing::info!(run = %self.plan.run, %why, "an effect's outcome was not taken");
@@ -145,12 +146,6 @@ impl Engine {
         let retries = Some(self.recorded.state().retries_of(&view.task));
         let blocked = RunEvent::TaskBlocked { task: view.task, attempt: view.attempt, retries, reason };
         self.waiting.entries.push_front((Record::steps(vec![blocked]), Then::Forget(key.clone())));
-    }
-
-    fn answer(&self, answer: Answer, done: Result<Value, Error>) {
-        if answer.send(done).is_err() {
-            tracing::debug!(run = %self.plan.run, "nobody waits for the answer");
-        }
     }
 
     /// Commits a record. If others wrote to the run meanwhile, their events are folded and the commit is tried once
@@ -214,9 +209,7 @@ impl Engine {
             let by = asked_by.filter(|_| record.steps.contains(step)).unwrap_or("daemon");
             batch = batch.event(NewEvent::of(step, subject.clone(), by).map_err(shape("a step"))?);
         }
-        if !steps.is_empty() {
-            batch = batch.expect(subject, self.recorded.rev());
-        }
+        batch = batch.expect(subject, self.recorded.rev());
         batch.events.extend(record.beside.iter().cloned());
         batch.events.extend(joined);
         batch.events.extend(notes::of_steps(&self.world, &self.plan, steps, self.recorded.rev())?);

@@ -47,13 +47,10 @@ impl Engine {
                 Ok(signal) => match self.take_signal(&signal).await {
                     Ok(()) => String::new(),
                     Err(Error::Stopping) => return,
-                    Err(error) => error.to_failure().what,
+                    Err(error) => self.refused_signal(n, error.to_failure().what),
                 },
-                Err(why) => why,
+                Err(why) => self.refused_signal(n, why),
             };
-            if !refused.is_empty() {
-                tracing::warn!(run = %self.plan.run, n, %refused, "a signal file does not count");
-            }
             let done = SignalDone { n, by: DAEMON.to_owned(), refused, at: self.world.store.now() };
             let (files, folder) = (Arc::clone(&self.world.ports.files), folder.clone());
             // Without the mark it is recorded again, which its idempotency key prevents.
@@ -61,6 +58,11 @@ impl Engine {
                 tracing::warn!(run = %self.plan.run, n, %error, "a signal can't be marked as recorded");
             }
         }
+    }
+
+    fn refused_signal(&self, n: u32, why: String) -> String {
+        tracing::warn!(run = %self.plan.run, n, %why, "a signal file does not count");
+        why
     }
 
     async fn take_signal(&mut self, signal: &RunSignal) -> Result<(), Error> {

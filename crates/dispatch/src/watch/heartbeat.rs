@@ -98,9 +98,7 @@ impl Watch {
             Silence::Short => Ok(()),
             Silence::Ask => {
                 // Sent without waiting: the queue of a shim that hangs may be full.
-                if self.commands.as_ref().is_some_and(|commands| commands.try_send(self.beat()).is_err()) {
-                    tracing::debug!(worker = %self.worker, "the shim can't be asked whether it lives");
-                }
+                drop(self.commands.as_ref().map(|commands| commands.try_send(self.beat())));
                 Ok(())
             }
             Silence::Hung => self.end_hung("it did not answer").await,
