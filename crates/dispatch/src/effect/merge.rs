@@ -79,7 +79,7 @@ pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<Strin
 /// failure of git is retried, and finally given up as a conflict.
 async fn carry_out(ctx: &Ctx, id: &TaskId, job: &Job, onto: &Oid) -> Result<Done, Error> {
     let mut backoff = Backoff::default();
-    let mut tries = 0;
+    let (mut tries, mut has_paused) = (0, false);
     loop {
         let (work, onto) = (job.clone(), onto.clone());
         let error = match ctx.world.git(move |git| work.merge_where_it_stands(git, onto)).await {
@@ -89,10 +89,9 @@ async fn carry_out(ctx: &Ctx, id: &TaskId, job: &Job, onto: &Oid) -> Result<Done
         };
         if error.is_disk_full() {
             // The intent is recorded, so it ends here even while the run is paused.
-            if tries == 0 {
+            if !std::mem::replace(&mut has_paused, true) {
                 ctx.engine.step(RunEvent::RunPaused { cause: PauseCause::Disk }).await?;
             }
-            tries = tries.max(1);
         } else {
             tries += 1;
         }

@@ -159,3 +159,19 @@ async fn a_change_of_files_that_another_agent_has_reserved_waits() {
         assert_eq!((at.tip() == at.first, at.intents()), (is_held, usize::from(!is_held)));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_merge_that_git_can_not_do_is_tried_ten_times_and_then_given_up_as_a_conflict() {
+    let at = Stand::merging();
+    let (task, commit, missing) = (task(), at.change(&at.first, "a", "1"), "1".repeat(40));
+    let captured = Captured { task: &task, attempt: 1, commit: commit.as_str(), base: &missing };
+    let begun = tokio::time::Instant::now();
+
+    let merged = merge(&at.ctx, captured, Some(missing.clone())).await.unwrap();
+
+    let RunEvent::MergeConflicted { files, .. } = &merged else { panic!("{merged:?}") };
+    assert!(files.len() == 1 && files[0].starts_with("git can't merge it: "), "{files:?}");
+    // Nine pauses, each twice as long as the one before, and the last one the longest that there is.
+    let pauses = (0..8).map(|number| 20 << number).sum::<u64>() + 5_000;
+    assert_eq!(begun.elapsed().as_millis() as u64 / 10, pauses / 10);
+}

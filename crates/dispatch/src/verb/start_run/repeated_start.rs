@@ -30,12 +30,11 @@ impl Dispatch {
             return Err(unit_claims::taken(first).into());
         }
         let reply = answer(first, caller)?;
-        if let Some(call) = caller.call.clone() {
-            let stored = serde_json::to_value(&reply).map_err(shape("a reply"))?;
-            // No event: only the answer is stored under the call's key.
-            self.world.commit(Batch::synced().idempotent(call).reply(stored)).await?;
-        }
-        Ok(Some(reply))
+        let Some(call) = caller.call.clone() else { return Ok(Some(reply)) };
+        let stored = serde_json::to_value(&reply).map_err(shape("a reply"))?;
+        // No event: only the answer is stored under the call's key. The same call may have been answered meanwhile.
+        let committed = self.world.commit(Batch::synced().idempotent(call).reply(stored)).await?;
+        Ok(Some(serde_json::from_value(committed.reply).map_err(shape("a reply"))?))
     }
 
     /// Returns the tasks of a dry run that another run works on.
