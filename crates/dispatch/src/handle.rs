@@ -184,3 +184,20 @@ impl Handle {
         let _ = self.sender.send(Message::Done(key, outcome)).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_tells_how_often_a_person_had_asked_for_a_retry_when_its_effect_began() {
+        let task = || TaskId::new("1.1").unwrap();
+        let blocked =
+            |retries| RunEvent::TaskBlocked { task: task(), attempt: 1, retries, reason: "no way".to_owned() };
+        let omitted =
+            RunEvent::TaskPaused { task: task(), cause: switchboard_protocol::run::TaskPauseCause::Requested };
+        let outcome = Outcome { steps: vec![blocked(None), omitted.clone()], ..Outcome::default() };
+
+        assert_eq!(outcome.begun_at(Some(2)).steps, [blocked(Some(2)), omitted]);
+    }
+}

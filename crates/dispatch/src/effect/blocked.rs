@@ -73,6 +73,11 @@ mod tests {
             panic!("{:?}", refused.steps)
         };
         assert!(reason.contains("no") && !refused.has_failed, "{reason}");
+        assert!(!reason.ends_with(": "), "{reason}");
+        let causes = vec!["one".to_owned(), "two".to_owned()];
+        let caused = of(Failure { cause: causes, ..Failure::new("io.denied", "no") }.into());
+        let [RunEvent::TaskBlocked { reason, .. }] = caused.steps.as_slice() else { panic!("{:?}", caused.steps) };
+        assert!(reason.ends_with(": one: two"), "{reason}");
     }
 
     fn fails() {

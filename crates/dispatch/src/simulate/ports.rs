@@ -198,7 +198,7 @@ impl WorkerMail for SimMail {
     }
 
     fn noted(&self, note: &Note, id: MessageId) -> Result<NewEvent, Error> {
-        let facts = json!({ "id": id, "what": note.what });
+        let facts = json!({ "id": id, "from": note.from, "what": note.what, "is_taken": note.is_taken });
         Ok(NewEvent::new("message_noted", format!("note/{}", note.to), "daemon", facts))
     }
 

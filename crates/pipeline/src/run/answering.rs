@@ -116,8 +116,6 @@ impl RunState {
         }
         self.expect_ended(at, step, worker)?;
         let record = &mut self.records[at];
-        // An answer recorded before its tests were captured is void, like the tests.
-        record.answers.retain(|known| known.step != step);
         record.again = Some(reason.to_owned());
         let asked = record.unit.ask_again(step);
         let moved = asked.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;

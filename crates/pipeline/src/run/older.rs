@@ -165,3 +165,21 @@ fn recorded(gates: &[String]) -> Result<(switchboard_protocol::id::Digest, RunEv
     let text = serde_json::to_string(&way).map_err(|error| error.to_string())?;
     Ok((digest, RunEvent::WayRecorded { way: digest, part: 1, of: 1, text }))
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::event::Lsn;
+    use switchboard_protocol::time::Millis;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_plan_is_read_without_its_text() {
+        let facts = r#"{"part":1,"of":2,"text":"{}"}"#.to_owned();
+        let event = RawEvent { lsn: Lsn::default(), ts: Millis(0), kind: "plan_recorded".to_owned(), rev: 1, facts };
+
+        let read = Reader::new().read(&event).unwrap();
+
+        assert_eq!(read, [RunEvent::PlanRecorded { part: 1, of: 2, text: String::new() }]);
+    }
+}

@@ -49,6 +49,10 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &recorded(text, digest).unwrap()));
         assert!(recorded(&text.replace("only", "else"), digest).unwrap_err().contains("digest"));
         drop(first);
+        let other = text.replace("only", "else");
+        let held = recorded(&other, Digest::of(other.as_bytes())).unwrap();
+        assert!(!KNOWN.lock().unwrap().contains_key(&digest), "nobody holds it");
         assert_eq!(recorded(text, digest).unwrap().digest(), digest);
+        drop(held);
     }
 }

@@ -114,6 +114,35 @@ fn a_run_that_is_over_is_answered_about_as_recorded() {
     }
 }
 
+/// Returns a plan whose tasks are worked on by several workers each.
+fn plan_of_modes() -> String {
+    let task = |id: &str, settings: Value| {
+        json!({ "id": id, "phase": 1, "description": format!("do {id}"), "acceptance": "it is done",
+            "files_touched": [format!("t/{id}"), repo::removed_by(id)], "x-switchboard": settings })
+    };
+    let debate = json!({ "participants": [{ "agent": "ann" }, { "agent": "ann" }], "rounds": 1 });
+    let tasks = [
+        task("1.1", json!({ "best_of": 2 })),
+        task("1.2", json!({ "chain": [{ "prompt": "look" }, { "prompt": "do it: {previous}" }] })),
+        json!({ "id": "1.3", "phase": 1, "description": "talk", "x-switchboard": { "debate": debate } }),
+        json!({ "id": "1.4", "phase": 1, "description": "look", "x-switchboard": { "result": "report" } }),
+    ];
+    json!({ "schema_version": "1.0.0", "title": "Modes", "swarm": "sim", "x-switchboard": { "ports": 0 },
+        "phases": [{ "id": 1, "name": "one", "tasks": tasks }] })
+    .to_string()
+}
+
+#[test]
+fn a_run_with_several_workers_on_a_task_is_answered_about_as_recorded() {
+    with_stage(SimSpec::kind(), async |_, daemon, request| {
+        let request = StartRunRequest { plan: plan_of_modes(), ..request };
+        let run = daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+
+        insta::assert_snapshot!("modes", answers(daemon, &run, &["1.1", "1.3"]).await);
+    });
+}
+
 #[test]
 fn a_run_that_a_team_leads_is_answered_about_as_recorded() {
     with_seat(async |led| {

@@ -314,6 +314,18 @@ fn a_message_steers_a_task_of_a_led_run_and_not_the_whole() {
 }
 
 #[test]
+fn the_trouble_of_a_led_run_is_over_once_its_driver_goes_on() {
+    with_seat(async |led| {
+        let troubles = &led.daemon.world.troubles;
+        troubles.failed(&led.run, Failure::new("io.denied", "no way"));
+
+        led.up_to_step("work").await;
+
+        assert_eq!(troubles.of(&led.run), None);
+    });
+}
+
+#[test]
 fn a_status_that_a_task_has_not_earned_is_refused_with_what_is_missing() {
     with_seat(async |led| {
         refused(led.set(TASK, TaskStatus::Completed, None).await, "seat.not-open", "no phase is carried out");
@@ -389,6 +401,10 @@ fn a_step_is_begun_once_by_whoever_began_it_and_no_other_step_in_its_place() {
         assert!(status.open[0].role.is_some(), "{status:?}");
         refused(led.begin(None, None, StepExecutor::Seat).await, "seat.not-open", "another one than who plans has to");
         refused(led.begin(None, Some("coffee"), StepExecutor::Worker).await, "seat.not-open", "is open: begin that");
+        for _ in 0..2 {
+            let begun = led.begin(None, None, StepExecutor::Worker).await.unwrap();
+            assert_eq!((begun.state.as_str(), begun.task), ("begun", None));
+        }
         led.up_to_step("work").await;
         refused(led.begin(None, None, StepExecutor::Worker).await, "seat.not-open", "name a task: ");
         refused(led.begin(Some("1.7"), None, StepExecutor::Worker).await, "dispatch.unknown-task", "1.7");

@@ -145,6 +145,23 @@ fn a_ceiling_of_the_day_that_is_set_while_a_run_works_is_recorded_and_holds() {
 }
 
 #[test]
+fn a_run_that_waits_for_a_place_starts_as_soon_as_another_run_has_left_one() {
+    with_stage(SimSpec { workers: Some(1), ..SimSpec::kind() }, async |_, daemon, request| {
+        let other = StartRunRequest { plan: plan_of_slices(), ..request.clone() };
+        for request in [request, other] {
+            daemon.start_run(request, &people::ann().unwrap(), None).await.unwrap();
+        }
+
+        let mut live = daemon.live_runs();
+        let over = tokio::time::timeout(Duration::from_secs(3_600), live.wait_for(|live| *live == 0)).await;
+
+        assert!(over.is_ok(), "one of them waits for nothing");
+        let states = daemon.runs(10).unwrap().into_iter().map(|run| run.state).collect::<Vec<_>>();
+        assert_eq!(states, ["succeeded", "succeeded"]);
+    });
+}
+
+#[test]
 fn the_cost_of_a_plan_is_that_of_the_workers_of_its_runs() {
     with_limits((None, None, AtCeiling::Warn), 0, async |at| {
         at.up_to("succeeded").await;

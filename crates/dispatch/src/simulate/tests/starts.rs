@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent as Event;
+use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::modes::OptionalSteps;
@@ -134,6 +135,10 @@ fn a_dry_start_of_a_run_that_a_team_leads_names_each_agent_once_and_starts_nothi
             dry_run: true,
             ..request
         };
+        let misspelt =
+            RoleChoice { agent: AgentName::new("ben").ok(), ..RoleChoice::new(RoleId::new("architekt").unwrap()) };
+        let unknown = StartRunRequest { roles: vec![misspelt], ..request.clone() };
+        refused(start(daemon, unknown).await, "request.bad-args", "architekt");
 
         let reply = start(daemon, request).await.unwrap();
 
@@ -141,6 +146,42 @@ fn a_dry_start_of_a_run_that_a_team_leads_names_each_agent_once_and_starts_nothi
         let once: BTreeSet<_> = names.iter().collect();
         assert!(!names.is_empty() && once.len() == names.len(), "{names:?}");
         assert!(reply.run.is_none() && daemon.world.store.read(&Query::table(RUNS)).unwrap().is_empty(), "{reply:?}");
+    });
+}
+
+#[test]
+fn each_command_of_a_plan_is_named_and_their_common_name_joins_once() {
+    with_daemon(async |daemon, request| {
+        let task = |number: u64, command: Value| {
+            json!({ "id": format!("1.{number}"), "phase": 1, "description": "do it", "acceptance": "it is done",
+                "files_touched": [format!("t/1.{number}")], "x-switchboard": command })
+        };
+        let of = |command: &[&str]| json!({ "command": command });
+        let tasks = [
+            task(1, of(&["make", "one"])),
+            task(2, of(&["make", "two"])),
+            task(3, of(&["make", "one"])),
+            task(4, json!({ "agent": "ann" })),
+            task(5, json!({ "agent": "ann", "command": ["make", "three"] })),
+        ];
+        let plan = json!({ "schema_version": "1.0.0", "title": "Commands", "swarm": "sim",
+            "phases": [{ "id": 1, "name": "one", "tasks": tasks }] });
+        let request = StartRunRequest { plan: plan.to_string(), ..request };
+
+        let reply = start(daemon, request).await.unwrap();
+
+        let named: Vec<_> = reply
+            .agents
+            .iter()
+            .map(|agent| {
+                let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &agent.driver;
+                format!("{}: {}", agent.name, argv.join(" "))
+            })
+            .collect();
+        insta::assert_snapshot!(named.join("\n"));
+        let joined = daemon.world.store.events(0, &Filter::kinds(["agent_joined".to_owned()]), 10).unwrap();
+        let names: BTreeSet<_> = joined.iter().map(|event| event.facts["name"].to_string()).collect();
+        assert_eq!(names.len(), joined.len(), "{joined:?}");
     });
 }
 
@@ -313,7 +354,8 @@ fn a_repeated_start_keeps_its_answer_under_its_own_key() {
             let call = Idempotency { key, caller, verb: "start_run", args };
             daemon.start_run(request.clone(), &people::ann().unwrap(), Some(call)).await.unwrap()
         };
-        let first = start("a").await;
+        let (first, beside) = tokio::join!(start("a"), start("a"));
+        assert_eq!(json!(beside), json!(first));
         let second = start("b").await;
         daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
 
@@ -350,8 +392,9 @@ fn a_run_that_a_team_leads_is_started_once_for_a_key() {
             daemon.start_run(request.clone(), &people::ann().unwrap(), Some(call)).await.unwrap().run
         };
 
-        let first = start("a").await;
+        let (first, beside) = tokio::join!(start("a"), start("a"));
 
+        assert!(first.is_some() && beside == first, "{beside:?}");
         assert_eq!(start("a").await, first);
         assert_ne!(start("b").await, first);
     });
