@@ -10,7 +10,7 @@ use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::AgentChoice;
-use switchboard_store::{Query, Store};
+use switchboard_store::{Query, Row, Store};
 use tokio::sync::watch;
 
 use crate::lock::lock;
@@ -39,6 +39,11 @@ impl SharedLimits {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, Shared> {
         lock(&self.state)
+    }
+
+    /// Returns the end of the log when the daemon started: what is spent since is counted as it happens.
+    pub(crate) fn head_at_start(&self) -> Lsn {
+        lock(&self.before).0
     }
 
     /// Returns a counter that changes whenever a run may have more room, or has exceeded a limit.
@@ -88,13 +93,27 @@ impl World {
 /// Returns what was spent on the day (UTC) of `now`, by the events up to `until`.
 fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
     let start = Millis(now.0.div_euclid(DAY_MS) * DAY_MS);
-    let mut spent = 0_u64;
     let mut rows = store.read(&Query::table(RUNS).is_null("ended_at"))?;
     rows.extend(store.read(&Query::table(RUNS).ge("ended_at", start.0))?);
-    for row in rows {
-        // Cost of each worker before the day began, and now.
+    spent_between(store, &rows, start, until)
+}
+
+/// Returns what all runs of a plan have spent by the events up to `until`.
+pub(crate) fn spent_before(store: &Store, hash: &str, until: Lsn) -> Result<u64, Error> {
+    let rows = store.read(&Query::table(RUNS).eq("plan_hash", hash))?;
+    spent_between(store, &rows, Millis(i64::MIN), until)
+}
+
+/// Returns what runs have spent from `start` on, by the events up to `until`.
+fn spent_between(store: &Store, runs: &[Row], start: Millis, until: Lsn) -> Result<u64, Error> {
+    let mut spent = 0_u64;
+    for row in runs {
+        // Cost of each worker before the start, and now.
         let mut costs: BTreeMap<WorkerId, (u64, u64)> = BTreeMap::new();
-        history::raw_events(store, &run_id(&row)?, |event| {
+        history::raw_events(store, &run_id(row)?, |event| {
+            if event.lsn > until {
+                return false;
+            }
             let counted = (event.kind == "cost_counted").then(|| event.fact::<RunEvent>()).flatten();
             if let Some(RunEvent::CostCounted { worker, total_micro_usd, .. }) = counted {
                 let cost = costs.entry(worker).or_default();
@@ -103,7 +122,7 @@ fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
                     cost.0 = cost.1;
                 }
             }
-            event.lsn < until
+            true
         })?;
         spent = costs.values().fold(spent, |sum, (before, all)| sum.saturating_add(all - before));
     }

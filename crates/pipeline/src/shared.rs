@@ -26,9 +26,18 @@ pub struct Shared {
     /// Number of the day since 1970 (UTC), and the spending on it.
     day: (i64, u64),
     /// Spending of all runs of a plan, by the plan's hash.
-    plans: BTreeMap<String, u64>,
+    plans: BTreeMap<String, PlanSpending>,
     /// Time until which the workers of an account wait, by account.
     accounts: BTreeMap<String, Millis>,
+}
+
+/// Spending of all runs of a plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct PlanSpending {
+    /// Spending from before this state began to count; `None` if it was not read yet.
+    before: Option<u64>,
+    /// Spending since.
+    since: u64,
 }
 
 /// Share of one run.
@@ -116,15 +125,15 @@ impl Shared {
         self.day.1 = self.day.1.saturating_add(spent);
     }
 
-    /// Returns true if the runs of a plan are counted.
+    /// Returns true if the spending of a plan's runs from before this state began to count is known.
     #[must_use]
     pub fn knows_plan(&self, plan: &str) -> bool {
-        self.plans.contains_key(plan)
+        self.plans.get(plan).is_some_and(|spending| spending.before.is_some())
     }
 
     /// Sets the spending of a plan's runs from before this state began to count.
     pub fn set_plan(&mut self, plan: &str, spent: u64) {
-        self.plans.insert(plan.to_owned(), spent);
+        self.plans.entry(plan.to_owned()).or_default().before = Some(spent);
     }
 
     /// Adds a run whose spending so far is already counted.
@@ -166,7 +175,7 @@ impl Shared {
         let plan = share.plan.clone();
         self.day.1 = self.day.1.saturating_add(more);
         let of_plan = self.plans.entry(plan).or_default();
-        *of_plan = of_plan.saturating_add(more);
+        of_plan.since = of_plan.since.saturating_add(more);
         let after = self.ceilings_of(run);
         let is_reached = |all: &[Ceiling]| all.iter().any(Ceiling::is_reached);
         let turned = is_reached(&before) != is_reached(&after);
@@ -269,7 +278,8 @@ impl Shared {
         let day = self.day_at(Millis(number * DAY_MS)).map(|ceiling| Ceiling { spent, ..ceiling });
         let plan = self.runs.get(run).and_then(|share| {
             let (ceiling, at_ceiling) = share.ceiling?;
-            let spent = self.plans.get(&share.plan).copied().unwrap_or(0);
+            let spending = self.plans.get(&share.plan).copied().unwrap_or_default();
+            let spent = spending.before.unwrap_or(0).saturating_add(spending.since);
             Some(Ceiling { of: BudgetScope::Plan, ceiling, spent, at_ceiling })
         });
         plan.into_iter().chain(day).collect()

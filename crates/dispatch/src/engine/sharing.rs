@@ -39,7 +39,7 @@ impl Engine {
         let (alerts, has_changed) = all.update(run, ceiling, state.spent(), (&live, &starting), now);
         let hash = state.header().map_or("", |header| header.plan_hash.as_str());
         if ceiling.is_some() && !all.knows_plan(hash) {
-            match shared::spent_by_plan(&self.world.store, hash) {
+            match shared::spent_before(&self.world.store, hash, self.world.shared.head_at_start()) {
                 Ok(spent) => all.set_plan(hash, spent),
                 Err(error) => tracing::error!(%run, %error, "what the plan has cost can't be read"),
             }

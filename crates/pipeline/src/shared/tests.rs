@@ -69,18 +69,22 @@ fn a_run_waits_for_the_end_of_a_worker_that_has_used_up_its_reservation() {
 #[test]
 fn the_ceiling_of_a_plan_is_for_its_runs_only() {
     let mut shared = shared(Limits::default());
-    shared.set_plan("p", 700);
     let none = (BTreeMap::new(), BTreeSet::new());
+    shared.update(&run(0), None, 100, (&none.0, &none.1), NOW);
+    assert!(!shared.knows_plan("p"), "only what was spent since is counted");
+    shared.set_plan("p", 600);
+    assert!(shared.knows_plan("p"));
     for n in 0..4 {
         let ceiling = (n != 3).then_some((1000, AtCeiling::Halt));
         shared.update(&run(n), ceiling, 0, (&none.0, &none.1), NOW);
     }
+    assert!(shared.ceilings_at(&run(1), NOW).iter().all(|ceiling| ceiling.spent == 700));
 
     assert_eq!(shared.start(&run(0), wanted(&task(1), 400), NOW), Err(Wait::Budget { of: BudgetScope::Plan }));
     assert_eq!(shared.start(&run(0), wanted(&task(1), 300), NOW), Ok(()));
     assert_eq!(shared.start(&run(1), wanted(&task(1), 1), NOW), Err(Wait::Budget { of: BudgetScope::Plan }));
     assert_eq!(shared.start(&run(2), wanted(&task(1), 400), NOW), Ok(()));
-    update(&mut shared, 0, 300, &[]);
+    update(&mut shared, 0, 400, &[]);
     assert_eq!(shared.standing(&run(1), 1, NOW), Standing::Reached(BudgetScope::Plan, AtCeiling::Halt));
     assert_eq!(shared.standing(&run(2), 400, NOW), Standing::Free);
 }

@@ -106,7 +106,7 @@ fn a_run_whose_engine_panics_after_its_end_is_merged_and_over() {
 }
 
 /// Starts the daemon that follows one that has ended.
-async fn next_daemon(stage: &Arc<Stage>, store: &Store) -> Dispatch {
+pub(super) async fn next_daemon(stage: &Arc<Stage>, store: &Store) -> Dispatch {
     let ports = ports::ports(stage, store);
     let next = Dispatch::with(World::new(store.clone(), config(stage), ports, CancellationToken::new()));
     *lock(&stage.daemon) = Some(next.clone());

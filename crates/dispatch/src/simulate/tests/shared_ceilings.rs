@@ -4,6 +4,7 @@ use switchboard_protocol::run::{AtCeiling, Budget};
 
 use super::super::spec::COST;
 use super::at_work::{LOOKS, plan_of_slices};
+use super::boot::next_daemon;
 use super::*;
 
 /// Run of the plan with slices, one task at a time, with a ceiling for all runs of a day.
@@ -142,6 +143,29 @@ fn a_ceiling_of_the_day_that_is_set_while_a_run_works_is_recorded_and_holds() {
 
         insta::assert_snapshot!(at.recorded().join("\n"));
     });
+}
+
+#[test]
+fn the_ceiling_of_a_plan_counts_what_runs_have_cost_that_earlier_daemons_carried_out() {
+    let spec = SimSpec { max_workers: Some(1), ..SimSpec::kind() };
+    for (ceiling, expected) in [(3 * COST, "paused: plan"), (9 * COST, "succeeded")] {
+        with_stage(spec, async |stage, daemon, request| {
+            let request = StartRunRequest { plan: plan_of_slices(), merge: false, ..request };
+            daemon.start_run(request.clone(), &people::ann().unwrap(), None).await.unwrap();
+            daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+            daemon.world.stop.cancel();
+            let next = next_daemon(stage, &daemon.world.store).await;
+
+            let budget = Some(Budget { ceiling: 1_000, task: None, reserve: Some(0), at_ceiling: AtCeiling::Pause });
+            let request = StartRunRequest { plan_budget: Some(ceiling), budget, ..request };
+            let run = next.start_run(request, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+
+            let at = Limited { stage, daemon: &next, run };
+            at.up_to(expected).await;
+            let merged = at.recorded().iter().filter(|said| said.starts_with("merged")).count();
+            assert_eq!(merged, if expected == "succeeded" { 3 } else { 0 }, "{:?}", at.recorded());
+        });
+    }
 }
 
 #[test]
