@@ -243,9 +243,7 @@ impl RunState {
                     Some(Ending::DepFailed { root }) => Some(root),
                     Some(Ending::Done { .. } | Ending::Blocked { .. } | Ending::Stopped) | None => None,
                 };
-                let counts_it = record.is_tolerant()
-                    && record.quorums().next().is_some()
-                    && (root.is_some() || record.ending.is_none());
+                let counts_it = record.quorums().next().is_some() && (root.is_some() || record.ending.is_none());
                 let has_failed = root.is_some_and(|root| roots.contains(root));
                 if (has_failed || is_open_group || counts_it) && found.insert(*dependent) {
                     roots.extend(root);

@@ -215,29 +215,30 @@ fn a_merge_conflict_refuses_the_attempt_and_the_next_starts_rebased() {
 }
 
 #[test]
-fn an_attempt_that_left_files_out_stands_between_two_that_failed_alike() {
-    for is_between in [false, true] {
+fn an_attempt_that_left_files_out_stands_between_two_that_failed_alike_and_is_no_repeated_end_itself() {
+    let leave_out = |run: &mut Run| {
+        run.end_turn("1.1", TurnOutcome::Finished);
+        let (task, attempt) = (id("1.1"), run.view("1.1").attempt);
+        run.tell(RunEvent::ChangeCaptured {
+            task,
+            attempt,
+            commit: "c".to_owned(),
+            tree: "t".to_owned(),
+            base: "b".to_owned(),
+            files: vec!["a".to_owned()],
+            files_total: 1,
+            lines: 1,
+            left_out: vec!["vendor".to_owned()],
+        });
+    };
+    for (left_out, is_blocked) in [(0, true), (1, false), (2, false)] {
         let mut run = Run::on(&compiled::compiled_way(), 1, &[("1.1", &[], &[])]);
         run.end_turn("1.1", TurnOutcome::Failed);
-        if is_between {
-            run.end_turn("1.1", TurnOutcome::Finished);
-            let (task, attempt) = (id("1.1"), run.view("1.1").attempt);
-            run.tell(RunEvent::ChangeCaptured {
-                task,
-                attempt,
-                commit: "c".to_owned(),
-                tree: "t".to_owned(),
-                base: "b".to_owned(),
-                files: vec!["a".to_owned()],
-                files_total: 1,
-                lines: 1,
-                left_out: vec!["vendor".to_owned()],
-            });
-        }
+        (0..left_out).for_each(|_| leave_out(&mut run));
 
         run.end_turn("1.1", TurnOutcome::Failed);
 
         let state = run.view("1.1").state;
-        assert_eq!(matches!(state, TaskState::Blocked { .. }), !is_between, "{state:?}");
+        assert_eq!(matches!(state, TaskState::Blocked { .. }), is_blocked, "{left_out}: {state:?}");
     }
 }
