@@ -241,7 +241,7 @@ fn checked(said: &Registered, actor: &AgentName) -> Result<NewEvent, Error> {
         return refuse(Failure::new("request.bad-args", format!("at most {MAX_CAPABILITIES} capabilities")));
     }
     let event = registration(said, actor)?;
-    let bytes = event.facts.to_string().len();
+    let bytes = event.facts.as_str().len();
     if bytes > MAX_FACTS_BYTES {
         let what = format!("an agent's words have {bytes} bytes together, at most {MAX_FACTS_BYTES}");
         return refuse(Failure::new("request.bad-args", what));

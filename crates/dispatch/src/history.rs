@@ -102,24 +102,10 @@ pub(crate) fn fold_onto(store: &Store, run: &RunId, state: &mut RunState, rev: &
 }
 
 fn take(state: &mut RunState, reader: &mut Reader, run: &RunId, event: &RawEvent) -> Result<(), Error> {
-    let read = reader.read(event);
-    if read.as_ref().map_or(true, Vec::is_empty) {
-        expect_json(run, event)?;
-    }
-    for step in read.map_err(|error| older(run, &error.to_string()))? {
+    for step in reader.read(event).map_err(|error| older(run, &error.to_string()))? {
         state.step(&step, event.ts).map_err(|refused| unfoldable(run, event.rev, &refused))?;
     }
     Ok(())
-}
-
-/// Checks that an event that was not read is not damaged.
-fn expect_json(run: &RunId, event: &RawEvent) -> Result<(), Error> {
-    let is_json: Result<serde::de::IgnoredAny, _> = serde_json::from_str(&event.facts);
-    let damaged = |error| {
-        let place = format!("event {} ({} of {})", event.lsn, event.kind, subject(run));
-        Error::Store(switchboard_store::Error::Corrupt { place, what: format!("its facts do not parse: {error}") })
-    };
-    is_json.map(drop).map_err(damaged)
 }
 
 /// Returns the error for a recorded event that its own rules refuse.
@@ -302,7 +288,6 @@ pub(crate) fn last_workers(world: &World, run: &RunId) -> Result<BTreeMap<TaskId
 
 #[cfg(test)]
 mod tests {
-    use switchboard_protocol::time::Millis;
 
     use super::*;
 
@@ -324,19 +309,5 @@ mod tests {
         })
         .unwrap();
         assert_eq!(asked, 1, "no more are wanted");
-    }
-
-    #[test]
-    fn a_damaged_event_is_not_passed_over() {
-        let run = RunId::from_bits(1);
-        let fold = |kind: &str, facts: &str| {
-            let event = RawEvent { lsn: 7, ts: Millis(0), kind: kind.to_owned(), rev: 2, facts: facts.to_owned() };
-            take(&mut RunState::default(), &mut Reader::new(), &run, &event).map_err(|error| error.to_failure().code)
-        };
-
-        for kind in ["plan_recorded", "task_added", "run_resumed", "of_another_version"] {
-            assert_eq!(fold(kind, "{\"part\":1"), Err("store.corrupt".into()), "{kind}");
-        }
-        assert_eq!(fold("of_another_version", "{\"part\":1}"), Ok(()));
     }
 }

@@ -209,6 +209,7 @@ impl Earlier {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use switchboard_protocol::event::Fact;
     use switchboard_protocol::time::Millis;
 
     use super::*;
@@ -356,9 +357,9 @@ mod tests {
             let run = RunId::from_bits(number.into());
             let mut earlier = merged(number.into(), &Oid::parse(&"1".repeat(40)).unwrap(), None);
             earlier.target = target.to_owned();
-            let turned = json!({ "kind": "loop_turned", "facts": { "run": run, "turn": number, "turn_kind": "first",
-                "unit": null, "follows": null, "why": "it is next" } });
-            earlier.turns.take(&serde_json::from_value(turned).unwrap(), Millis(0));
+            let turned = json!({ "run": run, "turn": number, "turn_kind": "first", "unit": null, "follows": null,
+                "why": "it is next" });
+            earlier.turns.take(&RunEvent::read("loop_turned", &turned.into()).unwrap(), Millis(0));
             earlier
         };
         assert_eq!(repository.repo.head_commit().unwrap(), head);
@@ -373,9 +374,8 @@ mod tests {
     fn a_report_counts_for_its_task_and_that_of_a_subtask_does_not() {
         let done = |task: &str, of: Option<&str>| {
             let of = of.map(|of| TaskId::new(of).unwrap());
-            serde_json::from_value::<RunEvent>(json!({ "kind": "task_done", "facts": { "task": task, "of": of,
-                "worker": "wrk_1", "attempt": 1 } }))
-            .unwrap()
+            let facts = json!({ "task": task, "of": of, "worker": "wrk_1", "attempt": 1 });
+            RunEvent::read("task_done", &facts.into()).unwrap()
         };
         let mut earlier = Earlier::default();
 

@@ -151,7 +151,7 @@ fn row(event: &Event) -> Option<String> {
     let mut payload = Map::new();
     payload.insert("event".to_owned(), json!(event.kind));
     payload.insert("actor".to_owned(), json!(event.actor));
-    payload.insert("facts".to_owned(), redact(&event.facts));
+    payload.insert("facts".to_owned(), redact(&event.facts.to_value().ok()?));
     let row = json!({ "timestamp": event.ts.to_string(), "type": kind, "payload": payload,
         "correlationId": event.subject, "seq": event.lsn });
     Some(row.to_string() + "\n")

@@ -117,7 +117,8 @@ impl Process {
 
 /// Events about agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum AgentEvent {
     /// An agent registered, for the first time or again.
     AgentRegistered(Registered),
@@ -206,13 +207,16 @@ impl Registered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Fact;
 
     #[test]
     fn a_registration_of_the_first_version_still_reads() {
-        let stored = serde_json::json!({ "kind": "agent_registered", "facts": {
-            "name": "Ada", "kind": "worker", "role": "", "capabilities": ["rust"], "scripted": true } });
+        let stored = serde_json::json!({
+            "name": "Ada", "kind": "worker", "role": "", "capabilities": ["rust"], "scripted": true });
 
-        let AgentEvent::AgentRegistered(registered) = serde_json::from_value(stored).unwrap() else { panic!() };
+        let Some(AgentEvent::AgentRegistered(registered)) = AgentEvent::read("agent_registered", &stored.into()) else {
+            panic!()
+        };
 
         assert_eq!(registered.capabilities, Some(vec!["rust".to_owned()]));
         assert_eq!((registered.scripted, registered.keeps_status), (Some(true), false));

@@ -1,13 +1,14 @@
 //! Events, the units of the log. Facts are small, chained and never dropped; a body holds only text.
 
 mod fact;
+mod facts;
 mod limits;
 
 pub use self::fact::Fact;
+pub use self::facts::Facts;
 pub use self::limits::{MAX_BODY_BYTES, MAX_FACTS_BYTES};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::id::Digest;
 use crate::time::Millis;
@@ -63,7 +64,7 @@ pub struct NewEvent {
     /// Who caused the event: an agent's name, `worker/…`, `daemon`.
     pub actor: String,
     /// Everything that state is rebuilt from, at most [`MAX_FACTS_BYTES`] of compact JSON.
-    pub facts: Value,
+    pub facts: Facts,
     /// Text that may be dropped later: a payload, a prompt, the end of an output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
@@ -72,27 +73,33 @@ pub struct NewEvent {
 impl NewEvent {
     /// Makes an event of version 1 without a body.
     #[must_use]
-    pub fn new(kind: impl Into<String>, subject: impl Into<String>, actor: impl Into<String>, facts: Value) -> Self {
+    pub fn new(
+        kind: impl Into<String>,
+        subject: impl Into<String>,
+        actor: impl Into<String>,
+        facts: impl Into<Facts>,
+    ) -> Self {
+        let facts = facts.into();
         Self { kind: kind.into(), v: 1, subject: subject.into(), actor: actor.into(), facts, body: None }
     }
 
-    /// Makes an event from a typed fact (an enum tagged by `kind` and `facts`).
+    /// Makes an event from a typed fact.
     ///
     /// # Errors
-    /// When the fact doesn't serialise to that shape: a defect of its type.
+    /// When a value of the fact can't be written as JSON: a defect of its type.
     pub fn of<F: Fact>(
         fact: &F,
         subject: impl Into<String>,
         actor: impl Into<String>,
     ) -> Result<Self, serde_json::Error> {
-        let (kind, facts) = fact::split(fact.to_tagged()?)?;
+        let (kind, facts) = fact.write()?;
         Ok(Self::new(kind, subject, actor, facts))
     }
 
     /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
     pub fn fact<F: Fact>(&self) -> Option<F> {
-        F::from_value(&self.kind, &self.facts)
+        F::read(&self.kind, &self.facts)
     }
 
     /// Adds a body.
@@ -121,7 +128,7 @@ pub struct Event {
     /// Who caused the event.
     pub actor: String,
     /// Everything that state is rebuilt from.
-    pub facts: Value,
+    pub facts: Facts,
     /// Text of the event, unless it had none or the text was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
@@ -137,11 +144,11 @@ impl Event {
     /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
     pub fn fact<F: Fact>(&self) -> Option<F> {
-        F::from_value(&self.kind, &self.facts)
+        F::read(&self.kind, &self.facts)
     }
 }
 
-/// An event of a known subject whose facts are still text, for readers of many events of one type.
+/// An event of a known subject, for readers of many events of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawEvent {
     /// Position in the log.
@@ -152,14 +159,14 @@ pub struct RawEvent {
     pub kind: String,
     /// Revision of the subject after this event, from 1.
     pub rev: u64,
-    /// Facts as JSON, in the newest shape.
-    pub facts: String,
+    /// Facts in the newest shape.
+    pub facts: Facts,
 }
 
 impl RawEvent {
     /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
     pub fn fact<F: Fact>(&self) -> Option<F> {
-        F::from_text(&self.kind, &self.facts)
+        F::read(&self.kind, &self.facts)
     }
 }

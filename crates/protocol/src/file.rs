@@ -9,7 +9,8 @@ use crate::time::Millis;
 /// Events about message files. The subject is `message-file/ID`, or `message-file/unnamed` and `message-file/nonces` where the message is
 /// unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum FileEvent {
     /// A file is being read: its message is sent next. The body holds the fields that are passed on.
     MessageFileTaken {

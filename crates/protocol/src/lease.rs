@@ -92,7 +92,8 @@ pub enum Ending {
 /// `at` is the time of the leases' own clock in milliseconds: it stands still while no daemon runs, and a change of the time of day
 /// does not affect it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum LeaseEvent {
     /// A lease was granted; the event's lsn is its token.
     LeaseGranted {

@@ -300,7 +300,8 @@ pub struct Terms {
 /// Events about messages. The subject of `message_sent` is `inbox/RECIPIENT`, so that its revision numbers the inbox without gaps; the
 /// subject of all others is `message/ID`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum MessageEvent {
     /// The store accepted a message; the body is the payload.
     MessageSent {

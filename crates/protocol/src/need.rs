@@ -137,7 +137,8 @@ pub enum NeedAbout {
 
 /// Events about questions. Dead letters and held message files have their own events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum NeedEvent {
     /// A person was asked; the body is the detail.
     NeedAsked {

@@ -7,7 +7,8 @@ use crate::id::Digest;
 
 /// Events about the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum RecordEvent {
     /// The head of the log was signed.
     HeadSigned {

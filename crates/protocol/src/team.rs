@@ -39,7 +39,8 @@ pub struct Team {
 
 /// Events about teams. Each member that comes or goes has its own event, so that facts stay small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::schema::JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum TeamEvent {
     /// A team was created or changed.
     TeamSet {

@@ -46,7 +46,8 @@ impl fmt::Display for JudgingStep {
 
 /// Facts about a worker (subject `worker/…`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum WorkerFact {
     /// A worker was set up. In the same commit as `worker_intended`.
     WorkerEquipped {
@@ -464,7 +465,7 @@ mod tests {
 
             let event = NewEvent::of(&fact, "worker/x", "a").unwrap();
 
-            let bytes = event.facts.to_string().len();
+            let bytes = event.facts.as_str().len();
             assert!(bytes <= MAX_FACTS_BYTES, "{bytes}, {has_text}: {}", event.facts);
         }
     }
@@ -491,7 +492,7 @@ mod tests {
         for action in actions {
             let worker = WorkerId::from_bits(u64::MAX);
             let fact = WorkerFact::WorkerActed { worker, index: u32::MAX, action: action.fitted() };
-            assert!(NewEvent::of(&fact, "worker/x", "a").unwrap().facts.to_string().len() <= MAX_FACTS_BYTES);
+            assert!(NewEvent::of(&fact, "worker/x", "a").unwrap().facts.as_str().len() <= MAX_FACTS_BYTES);
         }
     }
 }

@@ -44,14 +44,16 @@ pub enum Error {
         current: u64,
     },
     /// Facts, a body, a reply or a name exceeds its limit; nothing was written.
-    #[error("{what} has {size} bytes, at most {limit} are allowed")]
+    #[error("{what} has {size} {unit}, at most {limit} are allowed")]
     TooLarge {
         /// What is too large, with the event's kind and subject.
         what: String,
-        /// Size in bytes.
+        /// Size, in the unit.
         size: usize,
-        /// Limit in bytes.
+        /// Limit, in the unit.
         limit: usize,
+        /// What is counted: `bytes`, `events`, `levels of nesting`.
+        unit: &'static str,
     },
     /// A cursor lies beyond the head of the log: it belongs to another chain or to a later state of this one.
     #[error("the cursor {cursor} is ahead of the log, which ends at {head}")]

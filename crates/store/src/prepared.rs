@@ -1,7 +1,7 @@
-//! Prepares a batch on the caller's thread: checks sizes, serialises facts, salts and hashes bodies.
+//! Prepares a batch on the caller's thread: checks sizes, lifts facts, salts and hashes bodies.
 
 use serde_json::Value;
-use switchboard_protocol::event::{Event, Lsn, MAX_BODY_BYTES, MAX_FACTS_BYTES, NewEvent};
+use switchboard_protocol::event::{Event, Facts, Lsn, MAX_BODY_BYTES, MAX_FACTS_BYTES, NewEvent};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 
@@ -12,7 +12,7 @@ use crate::{Batch, Durability, Error, Guard, Idempotency};
 /// Maximum number of events in one batch; far more than a broadcast to every agent of a large team needs.
 const MAX_EVENTS: usize = 4096;
 
-/// Maximum nesting of facts that `serde_json` reads.
+/// Maximum nesting of facts: the deepest that `serde_json` reads.
 const MAX_NESTING: usize = 127;
 
 /// Maximum length of a kind, subject, actor, key, caller or cursor name, in bytes.
@@ -41,13 +41,12 @@ pub(crate) struct Call {
 
 /// An event without its final position in the log.
 pub(crate) struct Draft {
-    /// Event for the projectors: without a body, its facts parsed from `facts` and lifted, exactly as a rebuild will
-    /// read it. The writer fills in its lsn, time, revision and chain.
+    /// Event for the projectors: without a body, its facts lifted, exactly as a rebuild will read it. The writer fills in its lsn, time, revision and chain.
     pub(crate) event: Event,
     /// Version as stored.
     pub(crate) v: u16,
     /// Facts as hashed and stored.
-    pub(crate) facts: String,
+    pub(crate) facts: Facts,
     pub(crate) body: Option<Body>,
 }
 
@@ -56,7 +55,7 @@ pub(crate) struct Draft {
 impl Prepared {
     /// Prepares a batch; fails if a part of it is too large.
     pub(crate) fn new(batch: Batch, schema: &Schema) -> Result<Self, Error> {
-        limit("the batch (counted in events)", batch.events.len(), MAX_EVENTS)?;
+        check("events", batch.events.len(), MAX_EVENTS, || "the batch".to_owned())?;
         for (cursor, _) in &batch.cursors {
             limit("a cursor's name", cursor.len(), MAX_NAME_BYTES)?;
         }
@@ -80,7 +79,7 @@ impl Prepared {
     /// Frees what only the decision needed, because the batch may have to wait for a while.
     pub(crate) fn lean(&mut self) {
         (self.guards, self.expect) = (Vec::new(), Vec::new());
-        self.drafts.iter_mut().for_each(|draft| draft.event.facts = Value::Null);
+        self.drafts.iter_mut().for_each(|draft| draft.event.facts = Facts::default());
     }
 }
 
@@ -105,23 +104,13 @@ impl Draft {
         {
             limit(what, text.len(), MAX_NAME_BYTES)?;
         }
-        let value = facts;
-        let facts = text(&value)?;
         let of = |part: &str| format!("the {part} of {kind} of {subject}");
-        if facts.len() > MAX_FACTS_BYTES {
-            return Err(Error::TooLarge { what: of("facts"), size: facts.len(), limit: MAX_FACTS_BYTES });
-        }
-        let value = read_back(value, &facts).ok_or_else(|| Error::TooLarge {
-            what: of("nesting of the facts"),
-            size: facts.len(),
-            limit: MAX_NESTING,
-        })?;
-        if let Some(size) = body.as_ref().map(String::len).filter(|size| *size > MAX_BODY_BYTES) {
-            return Err(Error::TooLarge { what: of("body"), size, limit: MAX_BODY_BYTES });
-        }
+        check("bytes", facts.as_str().len(), MAX_FACTS_BYTES, || of("facts"))?;
+        check("levels of nesting", nesting(facts.as_str()), MAX_NESTING, || of("facts"))?;
+        check("bytes", body.as_ref().map_or(0, String::len), MAX_BODY_BYTES, || of("body"))?;
         let body = body.map(Body::new).transpose()?;
         let body_hash = body.as_ref().map_or(Digest::ZERO, Body::hash);
-        let (lifted, value) = schema.lift(&kind, v, value);
+        let (lifted, newest) = schema.lift(&kind, v, facts.clone()).map_err(unwritable)?;
         let event = Event {
             lsn: 0,
             ts: Millis(0),
@@ -130,7 +119,7 @@ impl Draft {
             subject,
             rev: 0,
             actor,
-            facts: value,
+            facts: newest,
             body: None,
             body_hash,
             prev_hash: Digest::ZERO,
@@ -157,7 +146,7 @@ impl Draft {
             subject: &event.subject,
             rev: event.rev,
             actor: &event.actor,
-            facts: &self.facts,
+            facts: self.facts.as_str(),
             body_hash: &event.body_hash,
             prev_hash: &event.prev_hash,
             hash: &event.hash,
@@ -165,32 +154,64 @@ impl Draft {
     }
 
     fn bytes(&self) -> usize {
-        256 + 2 * self.facts.len() + self.body.as_ref().map_or(0, |body| body.text.len())
+        256 + 2 * self.facts.as_str().len() + self.body.as_ref().map_or(0, |body| body.text.len())
     }
 }
 
-/// Returns the value that the text parses to; `None` if it does not parse. Only numbers with a decimal point can differ
-/// from the original, and only deep nesting is refused.
-fn read_back(value: Value, text: &str) -> Option<Value> {
-    fn is_plain(value: &Value, depth: usize) -> bool {
-        match value {
-            Value::Null | Value::Bool(_) | Value::String(_) => true,
-            Value::Number(number) => !number.is_f64(),
-            Value::Array(items) => depth > 0 && items.iter().all(|item| is_plain(item, depth - 1)),
-            Value::Object(fields) => depth > 0 && fields.values().all(|field| is_plain(field, depth - 1)),
+/// Returns how deep a JSON text is nested.
+fn nesting(json: &str) -> usize {
+    let (mut depth, mut deepest, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
         }
     }
-    if is_plain(&value, MAX_NESTING - 1) { Some(value) } else { serde_json::from_str(text).ok() }
+    deepest
 }
 
 /// Returns a value as compact JSON. As `to_string`, but without a formatter between the value and the text.
 fn text(value: &Value) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|error| Error::io("a value can't be written as JSON", error.into()))
+    serde_json::to_string(value).map_err(unwritable)
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::io("a value can't be written as JSON", error.into())
 }
 
 fn limit(what: &str, size: usize, limit: usize) -> Result<(), Error> {
+    check("bytes", size, limit, || what.to_owned())
+}
+
+fn check(unit: &'static str, size: usize, limit: usize, what: impl FnOnce() -> String) -> Result<(), Error> {
     if size > limit {
-        return Err(Error::TooLarge { what: what.to_owned(), size, limit });
+        return Err(Error::TooLarge { what: what(), size, limit, unit });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nesting;
+
+    #[test]
+    fn brackets_are_counted_outside_of_texts() {
+        for (json, depth) in [
+            ("1", 0),
+            ("[]", 1),
+            (r#"{"a":[{}],"b":[[]]}"#, 3),
+            (r#"["[[[", "\"[[", "\\", []]"#, 2),
+            (r#"{"a\\\"[":"]"}"#, 1),
+            ("[[],[],[]]", 2),
+        ] {
+            assert_eq!(nesting(json), depth, "{json}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! An event as stored and hashed: with the exact bytes of its facts, never re-serialised.
 
-use switchboard_protocol::event::{Event, Lsn, RawEvent};
+use switchboard_protocol::event::{Event, Facts, Lsn, RawEvent};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 
@@ -106,10 +106,9 @@ impl Record {
         }
     }
 
-    /// Converts it to an event for readers, with facts parsed and lifted to the newest version.
+    /// Converts it to an event for readers, with facts of the newest version.
     pub(crate) fn into_event(self, schema: &Schema, body: Option<Body>) -> Result<Event, Error> {
-        let facts = serde_json::from_str(&self.facts).map_err(|error| self.unreadable(&error))?;
-        let (v, facts) = schema.lift(&self.kind, self.v, facts);
+        let (v, facts) = self.lifted(schema)?;
         Ok(Event {
             lsn: self.lsn,
             ts: self.ts,
@@ -128,24 +127,22 @@ impl Record {
 }
 
 impl Record {
-    /// As [`into_event`](Self::into_event), with the facts as text, which are parsed only if they have to be lifted.
+    /// As [`into_event`](Self::into_event), without what readers of raw events don't get.
     pub(crate) fn into_raw(self, schema: &Schema) -> Result<RawEvent, Error> {
-        let facts = if schema.lifts(&self.kind, self.v) {
-            let facts = serde_json::from_str(&self.facts).map_err(|error| self.unreadable(&error))?;
-            schema.lift(&self.kind, self.v, facts).1.to_string()
-        } else {
-            self.facts
-        };
+        let (_, facts) = self.lifted(schema)?;
         Ok(RawEvent { lsn: self.lsn, ts: self.ts, kind: self.kind, rev: self.rev, facts })
     }
 
-    /// As [`into_raw`](Self::into_raw), without a copy of what readers of raw events don't get.
+    /// As [`into_raw`](Self::into_raw), for a record that others keep.
     pub(crate) fn to_raw(&self, schema: &Schema) -> Result<RawEvent, Error> {
-        if schema.lifts(&self.kind, self.v) {
-            return self.clone().into_raw(schema);
-        }
-        let (kind, facts) = (self.kind.clone(), self.facts.clone());
-        Ok(RawEvent { lsn: self.lsn, ts: self.ts, kind, rev: self.rev, facts })
+        let (_, facts) = self.lifted(schema)?;
+        Ok(RawEvent { lsn: self.lsn, ts: self.ts, kind: self.kind.clone(), rev: self.rev, facts })
+    }
+
+    /// Returns the newest version of the facts.
+    fn lifted(&self, schema: &Schema) -> Result<(u16, Facts), Error> {
+        let lifted = Facts::parse(self.facts.as_str()).and_then(|facts| schema.lift(&self.kind, self.v, facts));
+        lifted.map_err(|error| self.unreadable(&error))
     }
 
     fn unreadable(&self, error: &serde_json::Error) -> Error {
@@ -189,4 +186,33 @@ pub(crate) struct Tip {
 impl Tip {
     /// The tip of an empty log.
     pub(crate) const START: Self = Self { lsn: 0, hash: Digest::ZERO, ts: Millis(0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_that_are_not_json_make_the_record_corrupt() {
+        let (kind, subject, actor) = ("of_another_version".to_owned(), "s".to_owned(), "a".to_owned());
+        let record = Record {
+            lsn: 7,
+            ts: Millis(0),
+            kind,
+            v: 1,
+            subject,
+            rev: 1,
+            actor,
+            facts: r#"{"part":1"#.to_owned(),
+            body_hash: Digest::ZERO,
+            prev_hash: Digest::ZERO,
+            hash: Digest::ZERO,
+        };
+        let schema = Schema::new(Vec::new()).unwrap();
+        let is_corrupt = |error: Error| matches!(error, Error::Corrupt { place, .. } if place.starts_with("event 7 "));
+
+        assert!(is_corrupt(record.to_raw(&schema).unwrap_err()));
+        assert!(is_corrupt(record.clone().into_raw(&schema).unwrap_err()));
+        assert!(is_corrupt(record.into_event(&schema, None).unwrap_err()));
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
-use switchboard_protocol::event::Event;
+use switchboard_protocol::event::{Event, Facts};
 use switchboard_protocol::id::Digest;
 
 use crate::query::Op;
@@ -119,18 +119,20 @@ impl Schema {
         self.projections.iter().flat_map(|projection| projection.searched().iter().copied()).collect()
     }
 
-    /// Returns true if facts of this version have to be lifted.
-    pub(crate) fn lifts(&self, kind: &str, v: u16) -> bool {
-        !self.lifts.is_empty() && self.lifts.contains_key(&(kind, v))
-    }
-
     /// Lifts facts to the newest known version.
-    pub(crate) fn lift(&self, kind: &str, mut v: u16, mut facts: Value) -> (u16, Value) {
+    ///
+    /// # Errors
+    /// If they have to be lifted, and are nested deeper than `serde_json` reads.
+    pub(crate) fn lift(&self, kind: &str, mut v: u16, facts: Facts) -> Result<(u16, Facts), serde_json::Error> {
+        if self.lifts.is_empty() || !self.lifts.contains_key(&(kind, v)) {
+            return Ok((v, facts));
+        }
+        let mut value = facts.to_value()?;
         while let Some(lift) = self.lifts.get(&(kind, v)) {
-            facts = lift(facts);
+            value = lift(value);
             v = v.saturating_add(1);
         }
-        (v, facts)
+        Ok((v, Facts::from(value)))
     }
 
     /// Checks a query and returns its table.

@@ -31,15 +31,16 @@ impl Projection for Board {
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
-        let owner = event.facts["owner"].as_str().unwrap_or_default();
+        let owner = event.facts.field("owner");
+        let owner = owner.as_str().unwrap_or_default();
         match event.kind.as_str() {
             "note_posted" => {
                 let row = Row::new().with("lsn", event.lsn).with("owner", owner).with("state", "open");
-                let row = row.with("weight", event.facts["weight"].as_i64());
+                let row = row.with("weight", event.facts.field("weight").as_i64());
                 vec![Change::put("notes", row), Change::add("owners", [Cell::from(owner)], [("open", 1)])]
             }
             "note_closed" => {
-                let key = [Cell::from(event.facts["lsn"].as_u64().unwrap_or(0))];
+                let key = [Cell::from(event.facts.field("lsn").as_u64().unwrap_or(0))];
                 vec![
                     Change::patch("notes", key, [("state", "closed".into())]),
                     Change::add("owners", [Cell::from(owner)], [("open", -1)]),

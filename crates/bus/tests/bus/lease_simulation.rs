@@ -202,7 +202,8 @@ fn check(store: &Store, seed: u64) {
     let mut clock = 0;
     for event in store.events(0, &Filter::all(), usize::MAX).unwrap() {
         if event.kind == "agent_left" {
-            let who = event.facts["name"].as_str().unwrap();
+            let name = event.facts.field("name");
+            let who = name.as_str().unwrap();
             live.retain(|_, lease| lease.holder != who);
         }
         let Some(fact) = event.fact::<LeaseEvent>() else { continue };

@@ -159,7 +159,7 @@ async fn the_token_is_the_place_of_the_grant_in_the_log() {
     let lease = world.reserve("ada", src()).await.unwrap();
 
     let event = world.store.event(lease.token).unwrap().unwrap();
-    assert_eq!((event.kind.as_str(), event.facts["id"].as_str()), ("lease_granted", Some(lease.id.as_str())));
+    assert_eq!((event.kind.as_str(), event.facts.field("id").as_str()), ("lease_granted", Some(lease.id.as_str())));
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use switchboard_protocol::action::{StepState, WorkerAction};
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::coordination::{Control, Note};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::{Lsn, NewEvent};
+use switchboard_protocol::event::{Fact, Lsn, NewEvent};
 use switchboard_protocol::finding::{CheckReport, CheckRequest};
 use switchboard_protocol::id::{AgentName, Digest, MessageId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
@@ -236,7 +236,7 @@ impl Stand {
 
     /// Records a fact of a worker.
     pub(crate) async fn records(&self, fact: &WorkerFact) {
-        let worker = json!(fact)["facts"]["worker"].as_str().unwrap().to_owned();
+        let worker = fact.write().unwrap().1.field("worker").as_str().unwrap().to_owned();
         let event = NewEvent::of(fact, format!("worker/{worker}"), "daemon").unwrap();
         self.ctx.world.store.commit(Batch::synced().event(event)).await.unwrap();
     }

@@ -102,7 +102,7 @@ impl Commits for SimCommits {
             }
             #[cfg(test)]
             let events = batch.events.clone();
-            let is_pause = |event: &&NewEvent| event.kind == "run_paused" && event.facts["cause"] == "disk";
+            let is_pause = |event: &&NewEvent| event.kind == "run_paused" && event.facts.field("cause") == "disk";
             let disk_pauses = batch.events.iter().filter(is_pause).count() as u64;
             let seen = Seen::of(&batch.events);
             let committed = self.store.commit(batch).await?;

@@ -33,6 +33,7 @@ fn named(event: &NewEvent) -> Option<(WorkerId, String)> {
 
 /// Returns true for a message that tells of a unit.
 fn is_of_unit(event: &NewEvent) -> bool {
-    let what = || event.facts["what"]["type"].as_str();
-    event.kind == "message_noted" && matches!(what(), Some("unit_started" | "unit_completed" | "error"))
+    let is_of_unit =
+        || matches!(event.facts.field("what")["type"].as_str(), Some("unit_started" | "unit_completed" | "error"));
+    event.kind == "message_noted" && is_of_unit()
 }

@@ -118,7 +118,7 @@ async fn events_are_visited_in_order_across_pages_until_the_visitor_has_seen_eno
     let visited = |most: usize| {
         let (mut parsed, mut raw) = (Vec::new(), Vec::new());
         history::events(&store, &run(), |event| {
-            parsed.push(event.facts["number"].as_u64().unwrap());
+            parsed.push(event.facts.field("number").as_u64().unwrap());
             parsed.len() < most
         })
         .unwrap();
@@ -148,7 +148,8 @@ async fn the_events_of_a_worker_are_visited_once_each_however_many_there_are() {
     }
 
     let mut visited = Vec::new();
-    history::events_of_worker(&store, "w", |event| visited.push(event.facts["number"].as_u64().unwrap())).unwrap();
+    history::events_of_worker(&store, "w", |event| visited.push(event.facts.field("number").as_u64().unwrap()))
+        .unwrap();
 
     assert_eq!(visited, (0..40).collect::<Vec<_>>());
 }

@@ -60,8 +60,8 @@ impl Reader {
     /// When an event of an older version doesn't have that version's shape.
     pub fn read(&mut self, event: &RawEvent) -> Result<Vec<RunEvent>, Unreadable> {
         match event.kind.as_str() {
-            "task_added" | "task_extended" => self.read_old(&event.kind, &event.facts),
-            "plan_recorded" => Ok(self.progress(plan_part(&event.facts).or_else(|| event.fact()))),
+            "task_added" | "task_extended" => self.read_old(&event.kind, event.facts.as_str()),
+            "plan_recorded" => Ok(self.progress(plan_part(event.facts.as_str()).or_else(|| event.fact()))),
             // The first task shows that a run is an older one; until then its start is held back.
             "run_started" if !self.is_open => Ok(self.hold_start(event.fact::<RunEvent>())),
             _ => Ok(self.progress(event.fact::<RunEvent>())),
@@ -168,14 +168,14 @@ fn recorded(gates: &[String]) -> Result<(switchboard_protocol::id::Digest, RunEv
 
 #[cfg(test)]
 mod tests {
-    use switchboard_protocol::event::Lsn;
+    use switchboard_protocol::event::{Facts, Lsn};
     use switchboard_protocol::time::Millis;
 
     use super::*;
 
     #[test]
     fn a_part_of_a_plan_is_read_without_its_text() {
-        let facts = r#"{"part":1,"of":2,"text":"{}"}"#.to_owned();
+        let facts = Facts::parse(r#"{"part":1,"of":2,"text":"{}"}"#).unwrap();
         let event = RawEvent { lsn: Lsn::default(), ts: Millis(0), kind: "plan_recorded".to_owned(), rev: 1, facts };
 
         let read = Reader::new().read(&event).unwrap();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use switchboard_pipeline::run::{OpenStep, Refused, RunState};
+use switchboard_protocol::event::Fact;
 use switchboard_protocol::id::{AgentName, Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, StepAction, StepId, UnitId, Way};
@@ -822,11 +823,12 @@ fn lease(until: u32) -> HeldBy {
 
 /// Checks that an event about the attempt before or after its own is refused, or changes nothing.
 fn another_attempt_changes_nothing(before: &RunState, event: &RunEvent, now: Millis) {
-    let mut json = serde_json::to_value(event).expect("an event");
-    let Some(attempt) = json["facts"]["attempt"].as_u64() else { return };
+    let (kind, facts) = event.write().expect("an event");
+    let mut json = facts.to_value().expect("its facts");
+    let Some(attempt) = json["attempt"].as_u64() else { return };
     for other in [attempt.saturating_sub(1), attempt + 1] {
-        json["facts"]["attempt"] = other.into();
-        let stale = serde_json::from_value(json.clone()).expect("an event");
+        json["attempt"] = other.into();
+        let stale = RunEvent::read(&kind, &json.clone().into()).expect("an event");
         let mut state = before.clone();
         let consequences = state.step(&stale, now).unwrap_or_default();
         assert!(consequences.is_empty() && state == *before, "it is about another attempt: {stale:?}");

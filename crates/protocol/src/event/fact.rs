@@ -1,42 +1,36 @@
-//! Typed facts: reads and writes them as `kind` and `facts`, the shape in which the log stores them.
+//! Typed facts: reads and writes them as the kind of an event and its facts, the shape in which the log stores them.
 
-use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
-use serde::de::{Error as _, IntoDeserializer, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::de::StrRead;
 
-/// The facts of one family of events: an enum with `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
+use super::Facts;
+
+/// The facts of one family of events: an enum with `#[serde(rename_all = "snake_case")]` whose variants are the kinds of
+/// events, and `#[schemars(tag = "kind", content = "facts")]` for the shape in which readers see them.
 ///
 /// Implemented for each type of [`for_each_event!`](crate::for_each_event). The functions are not generic, so their code is
 /// compiled once, in this crate, and not in each crate that reads or writes events.
 pub trait Fact: Sized {
     /// Reads a fact; `None` if the event is of another family.
-    fn from_value(kind: &str, facts: &Value) -> Option<Self>;
+    fn read(kind: &str, facts: &Facts) -> Option<Self>;
 
-    /// Reads a fact from JSON; `None` if the event is of another family.
-    fn from_text(kind: &str, facts: &str) -> Option<Self>;
-
-    /// Returns the fact as an object of `kind` and `facts`.
+    /// Returns the kind and the facts of an event.
     ///
     /// # Errors
     /// If a value can't be written as JSON.
-    fn to_tagged(&self) -> Result<Value, serde_json::Error>;
+    fn write(&self) -> Result<(String, Facts), serde_json::Error>;
 }
 
 // `$subject` is what the events are about; the list also names it for the schemas.
 macro_rules! implement {
     ($($subject:literal $fact:ty,)*) => {
         $(impl Fact for $fact {
-            fn from_value(kind: &str, facts: &Value) -> Option<Self> {
-                tagged(kind, Field::Facts(facts))
+            fn read(kind: &str, facts: &Facts) -> Option<Self> {
+                Self::deserialize(&mut serde_json::Deserializer::new(StrRead::new(&tagged(kind, facts)?))).ok()
             }
 
-            fn from_text(kind: &str, facts: &str) -> Option<Self> {
-                tagged(kind, Field::Text(facts))
-            }
-
-            fn to_tagged(&self) -> Result<Value, serde_json::Error> {
-                serde_json::to_value(self)
+            fn write(&self) -> Result<(String, Facts), serde_json::Error> {
+                split(&serde_json::to_string(self)?)
             }
         })*
     };
@@ -44,61 +38,53 @@ macro_rules! implement {
 
 crate::for_each_event!(implement);
 
-/// Splits a tagged fact into its kind and its facts.
-pub(super) fn split(tagged: Value) -> Result<(String, Value), serde_json::Error> {
-    let not_tagged = || serde_json::Error::custom("a fact is an enum tagged by kind and facts");
-    let Value::Object(mut tagged) = tagged else { return Err(not_tagged()) };
-    let Some(Value::String(kind)) = tagged.remove("kind") else { return Err(not_tagged()) };
-    Ok((kind, tagged.remove("facts").unwrap_or_default()))
+/// Returns the text of an enum's value: an object whose only key is the name of the variant. `None` if no variant has such
+/// a name.
+fn tagged(kind: &str, facts: &Facts) -> Option<String> {
+    let is_name = kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    is_name.then(|| ["{\"", kind, "\":", facts.as_str(), "}"].concat())
 }
 
-fn tagged<'de, F: Deserialize<'de>>(kind: &'de str, facts: Field<'de>) -> Option<F> {
-    let fields = [("kind", Field::Kind(kind)), ("facts", facts)];
-    F::deserialize(MapDeserializer::new(fields.into_iter())).ok()
+/// Splits the text of an enum's value: of a variant without fields its name, of any other an object.
+fn split(tagged: &str) -> Result<(String, Facts), serde_json::Error> {
+    let fields = tagged.strip_prefix("{\"").and_then(|rest| rest.strip_suffix('}')?.split_once("\":"));
+    let (kind, facts) = fields.unwrap_or((tagged.trim_matches('"'), "null"));
+    Ok((kind.to_owned(), Facts::parse(facts)?))
 }
 
-/// Fields of the shape in which typed facts are stored: `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
-enum Field<'a> {
-    Kind(&'a str),
-    Facts(&'a Value),
-    Text(&'a str),
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-impl<'a> IntoDeserializer<'a, serde_json::Error> for Field<'a> {
-    type Deserializer = Self;
+    use super::*;
+    use crate::message::MessageEvent;
+    use crate::run::{PauseCause, RunEvent};
 
-    fn into_deserializer(self) -> Self {
-        self
+    #[test]
+    fn a_fact_is_written_as_its_kind_and_its_fields() {
+        let of = |fact: RunEvent| fact.write().map(|(kind, facts)| (kind, facts.to_string())).unwrap();
+
+        assert_eq!(
+            of(RunEvent::RunPaused { cause: PauseCause::Disk }),
+            ("run_paused".to_owned(), r#"{"cause":"disk"}"#.to_owned())
+        );
+        assert_eq!(of(RunEvent::RunResumed), ("run_resumed".to_owned(), "null".to_owned()));
     }
-}
 
-impl<'de> Deserializer<'de> for Field<'de> {
-    type Error = serde_json::Error;
+    #[test]
+    fn a_fact_is_read_from_its_kind_and_its_fields() {
+        let paused = Facts::from(json!({ "cause": "disk" }));
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        match self {
-            Self::Kind(kind) => visitor.visit_borrowed_str(kind),
-            Self::Facts(facts) => facts.deserialize_any(visitor),
-            Self::Text(facts) => serde_json::Deserializer::from_str(facts).deserialize_any(visitor),
+        assert_eq!(RunEvent::read("run_paused", &paused), Some(RunEvent::RunPaused { cause: PauseCause::Disk }));
+        assert_eq!(RunEvent::read("run_resumed", &Facts::default()), Some(RunEvent::RunResumed));
+        assert!(MessageEvent::read("run_paused", &paused).is_none(), "of another family");
+        assert!(RunEvent::read("run_paused", &Facts::default()).is_none(), "in another shape");
+    }
+
+    #[test]
+    fn a_kind_is_a_name_and_no_json() {
+        for kind in [r#"run_resumed":null,"run_resumed"#, "run_resumed\"", "Run_Resumed", "run resumed", ""] {
+            assert!(RunEvent::read(kind, &Facts::default()).is_none(), "{kind}");
         }
-    }
-
-    /// Reads the kind as the name of a variant.
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        match self {
-            Self::Kind(kind) => visitor.visit_enum(BorrowedStrDeserializer::new(kind)),
-            Self::Facts(facts) => facts.deserialize_enum(name, variants, visitor),
-            Self::Text(facts) => serde_json::Deserializer::from_str(facts).deserialize_enum(name, variants, visitor),
-        }
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

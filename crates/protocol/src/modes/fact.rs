@@ -12,7 +12,8 @@ pub const MAX_NOW: usize = 96;
 
 /// Fact about the modes of a run. Folding all facts in order gives the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum ModeFact {
     /// An event occurred; the body is the text whose digest the event holds.
     ModeStepped {

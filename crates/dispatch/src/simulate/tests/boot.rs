@@ -28,7 +28,9 @@ async fn a_run_that_can_not_be_taken_up_claims_no_units_of_its_plan() {
     let stage = Arc::new(Stage::new(1, SimSpec::kind()));
     let (store, world) = world(&stage);
     let mut events = older_run(&RunId::from_bits(7), json!({ "gates": [] }));
-    events[0].facts["plan_key"] = json!("k");
+    let mut facts = events[0].facts.to_value().unwrap();
+    facts["plan_key"] = json!("k");
+    events[0].facts = facts.into();
     store.commit(events.into_iter().fold(Batch::synced(), Batch::event)).await.unwrap();
     let wanted = BTreeSet::from([TaskId::new("1.1").unwrap()]);
 
@@ -156,7 +158,7 @@ fn the_names_of_workers_are_on_the_roster_again_after_a_restart() {
         tokio::time::sleep(Duration::from_secs(10)).await;
         let (store, run) = (&daemon.world.store, &at.run);
         let joined = store.events(0, &Filter::kinds(["agent_joined".to_owned()]), 100).unwrap();
-        let names: Vec<_> = joined.iter().map(|event| event.facts["name"].as_str().unwrap().to_owned()).collect();
+        let names: Vec<_> = joined.iter().map(|event| event.facts.field("name").as_str().unwrap().to_owned()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
         daemon.world.stop.cancel();
 

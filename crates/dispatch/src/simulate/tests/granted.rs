@@ -36,7 +36,7 @@ async fn the_same_question_of_a_task_is_answered_by_what_a_person_has_allowed_it
     let answer = |title: &str, detail: &str, options: &[PermissionOption]| {
         let question = WorkerQuestion { title, detail, options };
         let answer = granted(&world, (&run, &task), &NeedId::from_bits(3), &question).unwrap();
-        answer.map(|event| (event.facts["outcome"].clone(), event.facts["option"].clone()))
+        answer.map(|event| (event.facts.field("outcome"), event.facts.field("option")))
     };
     let all = [never.clone(), always.clone(), once];
     assert_eq!(answer("run it", "make", &all), None, "nobody has allowed it yet");

@@ -123,7 +123,7 @@ fn limited(run: &RunId, plan: &str, retry_after_ms: Option<u64>) -> Vec<NewEvent
     let AutoTurn { number, kind, why } = turn(1);
     let unit = Some(UnitId::Phase(1));
     let of_run = [
-        read(configured),
+        super::merges::fact(&configured),
         RunEvent::LoopTurned { run: run.clone(), turn: number, turn_kind: kind, unit, follows: None, why },
         RunEvent::TaskBlocked { task, attempt: 1, retries: None, reason: "wait [agent.rate-limited]".to_owned() },
         RunEvent::RunFinished { outcome: RunOutcome::Failed },

@@ -3,6 +3,7 @@
 use serde_json::json;
 use switchboard_needs::Needs;
 use switchboard_protocol::caller::Caller;
+use switchboard_protocol::event::Fact;
 use switchboard_protocol::frame::{PermissionOption, ShimCommand};
 use switchboard_protocol::id::{NeedId, WorkerId};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
@@ -27,10 +28,14 @@ pub(super) fn world(stage: &Arc<Stage>) -> (Store, World) {
 pub(super) async fn record(store: &Store, events: &[serde_json::Value], run: &RunId) {
     let mut batch = Batch::synced();
     for event in events {
-        let event: RunEvent = serde_json::from_value(event.clone()).unwrap();
-        batch = batch.event(NewEvent::of(&event, history::subject(run), "daemon").unwrap());
+        batch = batch.event(NewEvent::of(&fact(event), history::subject(run), "daemon").unwrap());
     }
     store.commit(batch).await.unwrap();
+}
+
+/// Returns an event of a run from its kind and its facts.
+pub(super) fn fact(event: &serde_json::Value) -> RunEvent {
+    RunEvent::read(event["kind"].as_str().unwrap(), &event["facts"].clone().into()).unwrap()
 }
 
 /// Returns the events of a run that has succeeded.
@@ -59,8 +64,8 @@ async fn the_outcome_of_removals_that_the_last_daemon_had_begun_is_recorded_at_t
     Dispatch::with(world).boot().await.unwrap();
 
     let recorded = store.events_of(&history::subject(&run), 4, 10).unwrap();
-    let outcomes: Vec<_> = recorded.iter().map(|event| (event.kind.as_str(), event.facts["task"].as_str())).collect();
-    assert_eq!(outcomes, [("run_cleaned", Some("1.1")), ("run_clean_abandoned", Some("1.2"))]);
+    let outcomes: Vec<_> = recorded.iter().map(|event| (event.kind.as_str(), event.facts.field("task"))).collect();
+    assert_eq!(outcomes, [("run_cleaned", json!("1.1")), ("run_clean_abandoned", json!("1.2"))]);
 }
 
 #[tokio::test(start_paused = true)]

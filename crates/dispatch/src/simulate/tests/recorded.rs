@@ -58,13 +58,13 @@ fn log(store: &Store, subjects: &[&str]) -> String {
         let page = store.events(after, &Filter::all(), 1000).unwrap();
         let Some(last) = page.last() else { return text };
         after = last.lsn;
-        for mut event in page.into_iter().filter(|event| subjects.iter().any(|begin| event.subject.starts_with(begin)))
-        {
+        for event in page.into_iter().filter(|event| subjects.iter().any(|begin| event.subject.starts_with(begin))) {
+            let mut facts = event.facts.to_value().unwrap();
             for (_, field) in TEXTS.iter().filter(|(kind, _)| *kind == event.kind) {
-                event.facts[field] = Value::from("…");
+                facts[field] = Value::from("…");
             }
             let body = event.body.map(|body| format!(" {body:?}")).unwrap_or_default();
-            let (at, facts) = (event.ts.0 - BEGIN, event.facts);
+            let at = event.ts.0 - BEGIN;
             let line = format!("{} {} by {}: {facts}{body}", event.subject, event.kind, event.actor);
             writeln!(text, "{at} {}", names.shorten(&line)).unwrap();
         }

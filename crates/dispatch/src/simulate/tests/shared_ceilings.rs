@@ -21,7 +21,7 @@ impl Limited<'_> {
     fn recorded(&self) -> Vec<String> {
         let events = self.daemon.world.store.events_of(&history::subject(&self.run), 0, 10_000).unwrap();
         let said = events.iter().filter_map(|event| {
-            let fact = |name: &str| event.facts[name].to_string().replace('"', "");
+            let fact = |name: &str| event.facts.field(name).to_string().replace('"', "");
             match event.kind.as_str() {
                 "budget_set" => Some(format!("set, plan {}, day {}", fact("plan"), fact("day"))),
                 "budget_alert" => Some(format!("{} {} % at {}", fact("of"), fact("percent"), fact("spent"))),

@@ -182,10 +182,10 @@ fn a_change_whose_base_an_older_version_did_not_record_is_shown_against_that_of_
         daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
         let all = daemon.world.store.events(0, &Filter::all(), 10_000).unwrap();
         let at = all.iter().position(|event| event.kind == "change_captured").unwrap();
-        let task = all[at].facts["task"].as_str().unwrap().to_owned();
+        let task = all[at].facts.field("task").as_str().unwrap().to_owned();
         let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
         for event in &all[..=at] {
-            let mut facts = event.facts.clone();
+            let mut facts = event.facts.to_value().unwrap();
             if event.kind == "change_captured" {
                 facts.as_object_mut().unwrap().remove("base").unwrap();
             }

@@ -180,7 +180,7 @@ fn each_command_of_a_plan_is_named_and_their_common_name_joins_once() {
             .collect();
         insta::assert_snapshot!(named.join("\n"));
         let joined = daemon.world.store.events(0, &Filter::kinds(["agent_joined".to_owned()]), 10).unwrap();
-        let names: BTreeSet<_> = joined.iter().map(|event| event.facts["name"].to_string()).collect();
+        let names: BTreeSet<_> = joined.iter().map(|event| event.facts.field("name").to_string()).collect();
         assert_eq!(names.len(), joined.len(), "{joined:?}");
     });
 }

@@ -38,7 +38,7 @@ impl Commits for Picky {
 }
 
 fn too_large() -> StoreError {
-    StoreError::TooLarge { what: "an event".to_owned(), size: 2, limit: 1 }
+    StoreError::TooLarge { what: "an event".to_owned(), size: 2, limit: 1, unit: "bytes" }
 }
 
 /// Runs a test with a daemon whose store refuses the next `count` batches with an event of a kind.
@@ -140,7 +140,7 @@ fn an_agent_whose_first_commit_is_refused_joins_with_the_next_one() {
             ended(daemon, request).await;
 
             let joined = daemon.world.store.events(0, &Filter::kinds(["agent_joined".to_owned()]), 100).unwrap();
-            let names = joined.iter().map(|event| AgentName::new(event.facts["name"].as_str().unwrap()).unwrap());
+            let names = joined.iter().map(|event| AgentName::new(event.facts.field("name").as_str().unwrap()).unwrap());
             let names: Vec<_> = names.collect();
             let left = |name: &AgentName| !daemon.assignees().borrow().has(name);
             assert!(names.len() > 1 && names.iter().all(left), "{names:?}");

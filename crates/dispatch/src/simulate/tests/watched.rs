@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::event::{Fact, NewEvent};
 use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerSpec};
 use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::isolation::Isolation;
@@ -107,7 +107,7 @@ fn started() -> WorkerEvent {
 
 /// Returns the name of a step's kind.
 fn kind(step: &RunEvent) -> String {
-    json!(step)["kind"].as_str().unwrap().to_owned()
+    step.write().unwrap().0
 }
 
 impl Default for Equipped {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use switchboard_protocol::event::Fact;
 use switchboard_protocol::id::NeedId;
 use switchboard_protocol::run::PersonAnswer;
 
@@ -173,8 +174,8 @@ impl Run {
             let kind = name.split(' ').next().unwrap();
             let is_first = kinds.insert(kind.to_owned());
             let outcome = |facts: &Value| {
-                let event = json!({ "kind": kind, "facts": facts });
-                self.outcome_of(&serde_json::from_value(event).unwrap_or_else(|error| panic!("{name}: {error}")))
+                let event = RunEvent::read(kind, &facts.clone().into());
+                self.outcome_of(&event.unwrap_or_else(|| panic!("{name} has another shape")))
             };
             let usual = outcome(&facts);
             let last = facts["attempt"].as_u64().map(|attempt| ("attempt", json!(attempt + 1)));
@@ -238,7 +239,7 @@ impl Run {
         let gone = before.difference(&now).filter(|line| !line.starts_with("task="));
         let gone = gone.map(|line| format!("  no more: {}", line.split(' ').take(3).collect::<Vec<_>>().join(" ")));
         let came = now.difference(&before).map(|line| format!("  {line}"));
-        let follows = follows.iter().map(|event| format!("  and then {}", words(&json!(event))));
+        let follows = follows.iter().map(|event| format!("  and then {}", words(&tagged(event))));
         Outcome::Taken(follows.chain(gone).chain(came).collect())
     }
 }
@@ -345,8 +346,17 @@ fn blocked() -> Run {
     })
 }
 
+/// Returns an event as its kind and its facts, if it has any.
+fn tagged(event: &RunEvent) -> Value {
+    let (kind, facts) = event.write().unwrap();
+    match facts.to_value().unwrap() {
+        Value::Null => json!({ "kind": kind }),
+        facts => json!({ "kind": kind, "facts": facts }),
+    }
+}
+
 fn with(run: Run, kind: &str, facts: &Value) -> Run {
-    let event: RunEvent = serde_json::from_value(json!({ "kind": kind, "facts": facts })).unwrap();
+    let event = RunEvent::read(kind, &facts.clone().into()).unwrap();
     after(run, |run| run.tell(event))
 }
 
@@ -516,7 +526,7 @@ fn every_kind_of_event_is_offered() {
     // What is recorded about a run beside its work, which it takes in every state, and a way's text.
     let beside = ["run_configured", "setup_chosen", "loop_turned", "way_recorded"];
     let after_its_end = ["run_merge", "run_clean"];
-    let error = serde_json::from_value::<RunEvent>(json!({ "kind": "none" })).unwrap_err().to_string();
+    let error = serde_json::from_value::<RunEvent>(json!({ "none": null })).unwrap_err().to_string();
     let kinds: Vec<_> = error.split('`').skip(3).step_by(2).collect();
     let offered = three().fitting("1.1");
     let is_offered = |kind: &str| offered.iter().any(|(name, _)| name.split(' ').next() == Some(kind));

@@ -148,6 +148,8 @@ fn refuses_facts_that_are_nested_too_deeply_to_be_read_again(it: &Fixture) {
     let refused = it.commit(Batch::synced().event(NewEvent::new("kind", "subject", "actor", deep))).unwrap_err();
 
     assert_eq!(refused.failure().code, "store.too-large");
+    let why = "the facts of kind of subject has 200 levels of nesting, at most 127 are allowed";
+    assert_eq!(refused.failure().what, why);
 }
 
 fn a_projector_that_fails_refuses_its_event_and_nothing_else(it: &Fixture) {

@@ -28,7 +28,7 @@ fn events_as_text_are_the_same_events(it: &Fixture) {
     filled(it);
     for (from, limit) in [(0, 10), (1, 2), (4, 10), (0, 0)] {
         let events = it.store.events(from, &Filter::all(), limit).unwrap().into_iter();
-        let events = events.map(|event| (event.subject, event.lsn, event.kind, event.rev, event.facts.to_string()));
+        let events = events.map(|event| (event.subject, event.lsn, event.kind, event.rev, event.facts));
         let texts = it.store.raw_events(from, limit).unwrap().into_iter();
         let texts = texts.map(|(subject, event)| (subject, event.lsn, event.kind, event.rev, event.facts));
 
@@ -61,7 +61,7 @@ fn events_of_a_subject_go_on_where_the_disk_has_the_first_of_them(it: &Fixture) 
     let events = it.store.events_of("owner/ann", 1, 10).unwrap();
 
     assert_eq!(events.iter().map(|event| event.rev).collect::<Vec<_>>(), [2, 3, 4]);
-    assert_eq!(events[2].facts["weight"], 3);
+    assert_eq!(events[2].facts.field("weight"), 3);
 }
 
 fn a_cursor_ahead_of_the_log_is_an_error(it: &Fixture) {

@@ -9,7 +9,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 const TAKEN: Retention = Retention { cursor: "retention/taken", kinds: &["note_taken"], keep_for: DAY, bodies_of };
 
 fn bodies_of(_: &Store, event: &Event) -> Result<Vec<u64>, Error> {
-    Ok(event.facts["lsn"].as_u64().into_iter().collect())
+    Ok(event.facts.field("lsn").as_u64().into_iter().collect())
 }
 
 fn sweep(it: &Fixture) -> Swept {

@@ -161,7 +161,7 @@ fn a_restored_store_is_the_backup_and_refuses_what_was_decided_before() {
     let store = Store::open(config.clone(), projections()).unwrap();
     assert_eq!(store.events(0, &Filter::all(), 3).unwrap(), kept);
     let last = store.event(4).unwrap().unwrap();
-    assert_eq!((last.kind.as_str(), &last.facts["replaced_lsn"]), ("store_restored", &serde_json::json!(5)));
+    assert_eq!((last.kind.as_str(), &last.facts.field("replaced_lsn")), ("store_restored", &serde_json::json!(5)));
     let stale = store.commit_blocking(Batch::synced().event(post("ann", 9)).epoch(epoch));
     assert!(matches!(stale, Err(Error::StaleEpoch { .. })));
     assert!(store.commit_blocking(Batch::synced().event(post("ann", 9)).epoch(store.epoch())).is_ok());

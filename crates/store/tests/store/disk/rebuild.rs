@@ -81,7 +81,7 @@ impl Projection for Facts {
         &[FACTS]
     }
     fn project(&self, event: &Event) -> Vec<Change> {
-        let text = event.facts["text"].as_str().map(str::to_owned);
+        let text = event.facts.field("text").as_str().map(str::to_owned);
         let row = Row::new().with("lsn", event.lsn).with("text", text).with("v", u32::from(event.v));
         vec![Change::put("facts", row)]
     }
@@ -110,8 +110,8 @@ fn facts_of_an_older_version_are_lifted_for_readers_and_projectors() {
     new.commit_blocking(Batch::synced().event(second)).unwrap();
 
     let events = new.events(0, &Filter::all(), 10).unwrap();
-    assert_eq!((events[0].v, &events[0].facts), (2, &json!({ "text": "water is wet", "author": "ann" })));
-    assert_eq!((events[1].v, &events[1].facts), (2, &json!({ "text": "new", "author": "bob" })));
+    assert_eq!((events[0].v, &events[0].facts), (2, &json!({ "text": "water is wet", "author": "ann" }).into()));
+    assert_eq!((events[1].v, &events[1].facts), (2, &json!({ "text": "new", "author": "bob" }).into()));
     assert_eq!(events[0].hash, stored.hash, "the log keeps what was written");
     let texts = new.read(&Query::table("facts")).unwrap();
     assert_eq!(texts.iter().map(|row| row.try_text("text").unwrap()).collect::<Vec<_>>(), ["water is wet", "new"]);

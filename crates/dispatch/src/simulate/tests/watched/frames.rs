@@ -275,8 +275,9 @@ fn a_long_question_is_recorded_in_part() {
         at.says(1, WorkerEvent::PermissionAsked { ask, title, options, detail, tool_kind, paths }).await;
 
         let events = at.store.events(0, &Filter::kinds(["need_asked".to_owned()]), 10).unwrap();
-        let length =
-            |name: &str, of: char| events[0].facts[name].as_str().unwrap().chars().filter(|one| *one == of).count();
+        let length = |name: &str, of: char| {
+            events[0].facts.field(name).as_str().unwrap().chars().filter(|one| *one == of).count()
+        };
         assert!(length("title", 't') <= 200 && length("ask", 'a') <= 80, "{:?}", events[0].facts);
     });
 }
@@ -340,7 +341,7 @@ fn what_a_turn_has_used_so_far_is_told_to_the_coordinator_of_a_managed_run() {
             }
 
             let noted = at.store.events(0, &Filter::kinds(["message_noted".to_owned()]), 10).unwrap();
-            let told = noted.iter().map(|event| serde_json::from_value(event.facts["what"].clone()).unwrap());
+            let told = noted.iter().map(|event| serde_json::from_value(event.facts.field("what")).unwrap());
             let told = told.map(|what| {
                 let UnitMessage::Cost { turn: 3, micro_usd, input_tokens, output_tokens, .. } = what else {
                     panic!("{what:?}")

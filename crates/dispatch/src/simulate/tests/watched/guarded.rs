@@ -142,7 +142,7 @@ fn time_in_which_the_machine_was_suspended_leads_to_no_stop() {
 
         assert_eq!(at.end(), (TurnOutcome::Finished, "done".to_owned()));
         let suspended = at.store.events(0, &Filter::kinds(["worker_suspended".to_owned()]), 10).unwrap();
-        let ms: Vec<_> = suspended.iter().map(|event| event.facts["ms"].clone()).collect();
+        let ms: Vec<_> = suspended.iter().map(|event| event.facts.field("ms")).collect();
         assert_eq!(ms, [json!(60 * MINUTE)]);
     });
 }

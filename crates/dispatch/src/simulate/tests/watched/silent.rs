@@ -150,7 +150,7 @@ fn the_open_question_of_a_worker_that_has_ended_is_withdrawn() {
 
         assert!(at.is_over().await && switchboard_needs::open_of(&at.store, &worker()).unwrap().is_empty());
         let settled = at.store.events(0, &Filter::kinds(["need_settled".to_owned()]), 10).unwrap();
-        let outcomes: Vec<_> = settled.iter().map(|event| event.facts["outcome"].clone()).collect();
+        let outcomes: Vec<_> = settled.iter().map(|event| event.facts.field("outcome")).collect();
         assert_eq!(outcomes, [json!("withdrawn")]);
     });
 }
