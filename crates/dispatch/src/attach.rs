@@ -14,6 +14,7 @@ use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
 use crate::identity::{WorkerIdentity, identity};
+use crate::json;
 use crate::link::{Link, Signal};
 use crate::world::World;
 use crate::{Dispatch, Error, plan};
@@ -146,7 +147,7 @@ async fn serve(
                     link.send(Signal::Beat).await?;
                     continue;
                 }
-                match serde_json::from_slice::<Frame>(&text) {
+                match json::from_slice::<Frame>(&text) {
                     Ok(frame) if frame.worker == *link.worker() => {
                         link.send(Signal::Frame(Box::new(frame))).await?;
                     }

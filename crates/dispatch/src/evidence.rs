@@ -18,6 +18,7 @@ use switchboard_protocol::run::{TaskView, Verdict as GateVerdict};
 use switchboard_protocol::text::cut;
 
 use crate::error::shape;
+use crate::json;
 use crate::world::World;
 use crate::{Error, plan};
 
@@ -306,7 +307,7 @@ const fn kind(detail: &Detail) -> &'static str {
 
 fn read(world: &World, run: &RunId, id: &TaskId) -> Result<Option<Bundle>, Error> {
     let text = world.ports.files.read(&plan::evidence_file(&world.config, run, id))?;
-    text.map(|text| serde_json::from_slice(&text).map_err(shape("evidence.json"))).transpose()
+    text.map(|text| json::from_slice(&text).map_err(shape("evidence.json"))).transpose()
 }
 
 fn entry(id: &TaskId, attempt: u32, timestamp: &str, found: Found) -> Evidence {

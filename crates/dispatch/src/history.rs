@@ -21,6 +21,7 @@ use crate::Error;
 use crate::assignees::Assignee;
 use crate::error::shape;
 use crate::handle::LastWorker;
+use crate::json;
 use crate::plan::{self, RunPlan, TaskPositions};
 use crate::work::{JUDGES, RUNS, WORKERS};
 use crate::worker_names::Key;
@@ -166,16 +167,16 @@ fn read_plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     };
     let agents = world.ports.files.read(&plan::agents_file(&world.config, run))?;
     let agents: Vec<AgentChoice> = match agents {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
+        Some(bytes) => json::from_slice(&bytes).map_err(shape("agents.json"))?,
         None => Vec::new(),
     };
     let limits = match world.ports.files.read(&plan::limits_file(&world.config, run))? {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("limits.json"))?,
+        Some(bytes) => json::from_slice(&bytes).map_err(shape("limits.json"))?,
         None => TeamLimits::default(),
     };
     let roles = world.ports.files.read(&plan::roles_file(&world.config, run))?;
     let roles: Vec<RoleChoice> = match roles {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("roles.json"))?,
+        Some(bytes) => json::from_slice(&bytes).map_err(shape("roles.json"))?,
         None => Vec::new(),
     };
     let timeout = match row.get_text("timeout") {

@@ -41,6 +41,7 @@ mod history;
 mod identity;
 mod ineffective_settings;
 mod isolation;
+mod json;
 mod link;
 mod live_plans;
 mod lock;

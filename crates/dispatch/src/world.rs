@@ -11,7 +11,7 @@ use switchboard_process::git::Oid;
 use switchboard_protocol::id::{AgentName, NeedId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_store::{Batch, Committed, Idempotency, Store};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::assignees::{Assignees, Roster};
@@ -23,7 +23,7 @@ use crate::history::Claimed;
 use crate::link::Link;
 use crate::live_plans::LivePlans;
 use crate::lock::lock;
-use crate::port::{Git, Ports};
+use crate::port::{Git, Ports, threads};
 use crate::shared::SharedLimits;
 use crate::tree_ports::TreePorts;
 use crate::troubles::Troubles;
@@ -319,35 +319,29 @@ impl World {
     }
 
     /// Runs blocking work outside the runtime's own threads.
-    pub(crate) async fn blocking<T: Send + 'static>(
+    pub(crate) fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let (answer, answered) = oneshot::channel();
-        let job = move || {
-            // The receiver is gone if the calling task was dropped.
-            let _ = answer.send(work());
-        };
-        self.ports.threads.run(Box::new(job)).await;
-        answered.await.unwrap_or(Err(Error::Stopping))
+    ) -> impl Future<Output = Result<T, Error>> + Send {
+        threads::outcome(&*self.ports.threads, work)
     }
 
     /// Runs calls of git outside the runtime's own threads.
-    pub(crate) async fn git<T: Send + 'static>(
+    pub(crate) fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Git) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.git_on(&self.ports.git, work).await
+    ) -> impl Future<Output = Result<T, Error>> + Send {
+        self.git_on(&self.ports.git, work)
     }
 
     /// Runs calls of git in one of the user's work trees, outside the runtime's own threads.
-    pub(crate) async fn git_on<T: Send + 'static>(
+    pub(crate) fn git_on<T: Send + 'static>(
         &self,
         tree: &Arc<dyn Git>,
         work: impl FnOnce(&dyn Git) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
+    ) -> impl Future<Output = Result<T, Error>> + Send {
         let tree = Arc::clone(tree);
-        self.blocking(move || work(&*tree)).await
+        self.blocking(move || work(&*tree))
     }
 
     /// Returns the paths of the files in a commit.

@@ -29,9 +29,15 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
+/// Reading half of a connection. Without its type, so that the session of each kind of connection is the same code.
+pub(super) type Read = Box<dyn AsyncRead + Send + Unpin>;
+
+/// Writing half of a connection.
+pub(super) type Write = Box<dyn AsyncWrite + Send + Unpin>;
+
 /// Server side of a connection with JSON-RPC lines.
-pub(super) struct LineTransport<R> {
-    read: BufReader<R>,
+pub(super) struct LineTransport {
+    read: BufReader<Read>,
     lines: Lines,
     out: Option<mpsc::Sender<Vec<u8>>>,
     writer: JoinHandle<()>,
@@ -61,8 +67,8 @@ impl InFlight {
 
 // === impl LineTransport ===
 
-impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
-    pub(super) fn new(read: R, write: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+impl LineTransport {
+    pub(super) fn new(read: Read, write: Write) -> Self {
         let (out, lines) = mpsc::channel(OUT_QUEUE);
         Self {
             read: BufReader::new(read),
@@ -138,7 +144,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     }
 }
 
-impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
+impl Transport<RoleServer> for LineTransport {
     type Error = io::Error;
 
     fn send(
@@ -182,7 +188,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
 
 /// Owns the writing end, so that a message that is abandoned half way can't leave half a line. Ends when all senders are
 /// gone, or the peer stops reading.
-async fn write_lines(mut write: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
+async fn write_lines(mut write: Write, mut lines: mpsc::Receiver<Vec<u8>>) {
     while let Some(line) = lines.recv().await {
         let written = tokio::time::timeout(WRITE_LIMIT, async {
             write.write_all(&line).await?;

@@ -44,7 +44,8 @@ pub(crate) async fn serve_lines<R, W>(
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let server = Server::for_stream(invoke, caller, bridge);
-    let running = serve_directly_with_ct(server, LineTransport::new(read, write), None, stop.child_token());
+    let running =
+        serve_directly_with_ct(server, LineTransport::new(Box::new(read), Box::new(write)), None, stop.child_token());
     match running.waiting().await {
         Ok(reason) => tracing::debug!(?reason, "an MCP connection ended"),
         Err(error) => tracing::error!(%error, "an MCP connection ended without an answer"),

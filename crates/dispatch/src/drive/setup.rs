@@ -9,6 +9,7 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::verb::run::StartRunRequest;
 
 use crate::error::shape;
+use crate::json;
 use crate::world::World;
 use crate::{Config, Error, plan};
 
@@ -32,7 +33,7 @@ impl Setup {
             let what = format!("how the agents of {run} are started is not there any more");
             Failure::new("dispatch.older-run", what).at(plan::text(&path)).hint("start it again")
         })?;
-        serde_json::from_slice(&bytes).map_err(shape("drive.json"))
+        json::from_slice(&bytes).map_err(shape("drive.json"))
     }
 
     pub(crate) async fn write(&self, world: &World, run: &RunId) -> Result<(), Error> {

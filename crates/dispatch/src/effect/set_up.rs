@@ -17,6 +17,7 @@ use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
 use crate::error::shape;
+use crate::json;
 use crate::port::setups::{SetupCall, SetupEnd};
 use crate::{Error, plan, setup};
 
@@ -113,7 +114,7 @@ pub(super) async fn set_up(
 async fn setup_env(ctx: &Ctx) -> Result<Vec<(String, String)>, Error> {
     let (path, files) = (plan::setup_env_file(&ctx.world.config, &ctx.plan.run), Arc::clone(&ctx.world.ports.files));
     match ctx.world.blocking(move || files.read(&path)).await? {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("setup-env.json")),
+        Some(bytes) => json::from_slice(&bytes).map_err(shape("setup-env.json")),
         None => Ok(Vec::new()),
     }
 }

@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 
 use crate::Error;
 use crate::future::BoxFuture;
+use crate::json;
 
 /// Maximum address space of the child, in bytes: a parser that allocates without end fails there.
 const MEMORY: u64 = 4 << 30;
@@ -187,7 +188,7 @@ impl Serving {
         self.stdin.write_all(&line).await?;
         self.stdin.flush().await?;
         match Lines::new(MAX_ANSWER).read_async(&mut self.stdout).await? {
-            Line::Whole(answer) => Ok(serde_json::from_slice(&answer)?),
+            Line::Whole(answer) => Ok(json::from_slice(&answer)?),
             Line::TooLong => Err(std::io::Error::other("its answer is too long")),
             Line::End(_) => Err(std::io::Error::other("it ended")),
         }

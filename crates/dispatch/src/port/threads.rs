@@ -1,6 +1,10 @@
 //! Runs blocking work (git, files, processes) outside the runtime's own threads.
 
+use std::sync::{Arc, Mutex};
+
+use crate::Error;
 use crate::future::BoxFuture;
+use crate::lock::lock;
 
 /// Piece of blocking work; it delivers its result itself.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -22,4 +26,25 @@ impl Threads for Pool {
             }
         })
     }
+}
+
+/// Runs a piece of work as a job and returns its outcome; [`Error::Stopping`] if it has none, because it panicked or the
+/// runtime ends. The future is the same type for all work with one type of outcome.
+pub(crate) fn outcome<T: Send + 'static>(
+    threads: &dyn Threads,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> impl Future<Output = Result<T, Error>> + Send + 'static {
+    let slot = Arc::default();
+    let filled = Arc::clone(&slot);
+    let job = move || {
+        let done = work();
+        *lock(&filled) = Some(done);
+    };
+    ended(threads.run(Box::new(job)), slot)
+}
+
+async fn ended<T>(running: BoxFuture<'static, ()>, slot: Arc<Mutex<Option<Result<T, Error>>>>) -> Result<T, Error> {
+    running.await;
+    let done = lock(&slot).take();
+    done.unwrap_or(Err(Error::Stopping))
 }
