@@ -349,10 +349,8 @@ fn blocked() -> Run {
 /// Returns an event as its kind and its facts, if it has any.
 fn tagged(event: &RunEvent) -> Value {
     let (kind, facts) = event.write().unwrap();
-    match facts.to_value().unwrap() {
-        Value::Null => json!({ "kind": kind }),
-        facts => json!({ "kind": kind, "facts": facts }),
-    }
+    let facts = facts.to_value().unwrap();
+    if facts.is_null() { json!({ "kind": kind }) } else { json!({ "kind": kind, "facts": facts }) }
 }
 
 fn with(run: Run, kind: &str, facts: &Value) -> Run {
