@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use switchboard_pipeline::run::{Reader, RunState};
-use switchboard_protocol::event::Fact;
-use switchboard_protocol::event::{Event, RawEvent};
+use switchboard_protocol::event::{Event, Fact, RawEvent};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, Verdict};
 use switchboard_protocol::time::Millis;

@@ -148,7 +148,7 @@ impl Event {
     }
 }
 
-/// An event of a known subject, for readers of many events of one type.
+/// An event of a known subject without its actor, its body and its hashes, for readers of many events of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawEvent {
     /// Position in the log.

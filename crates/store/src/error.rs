@@ -44,7 +44,7 @@ pub enum Error {
         current: u64,
     },
     /// Facts, a body, a reply or a name exceeds its limit; nothing was written.
-    #[error("{what} has {size} {unit}, at most {limit} are allowed")]
+    #[error("{what}: {size} {unit}, at most {limit} are allowed")]
     TooLarge {
         /// What is too large, with the event's kind and subject.
         what: String,

@@ -12,8 +12,8 @@ use crate::{Batch, Durability, Error, Guard, Idempotency};
 /// Maximum number of events in one batch; far more than a broadcast to every agent of a large team needs.
 const MAX_EVENTS: usize = 4096;
 
-/// Maximum nesting of facts: the deepest that `serde_json` reads.
-const MAX_NESTING: usize = 127;
+/// Maximum nesting of facts: `serde_json` reads 127 levels, and a typed fact is read within an object that names its kind.
+const MAX_NESTING: usize = 126;
 
 /// Maximum length of a kind, subject, actor, key, caller or cursor name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
@@ -41,7 +41,8 @@ pub(crate) struct Call {
 
 /// An event without its final position in the log.
 pub(crate) struct Draft {
-    /// Event for the projectors: without a body, its facts lifted, exactly as a rebuild will read it. The writer fills in its lsn, time, revision and chain.
+    /// Event for the projectors: without a body, its facts lifted, exactly as a rebuild will read it. The writer fills
+    /// in its lsn, time, revision and chain.
     pub(crate) event: Event,
     /// Version as stored.
     pub(crate) v: u16,
@@ -110,7 +111,7 @@ impl Draft {
         check("bytes", body.as_ref().map_or(0, String::len), MAX_BODY_BYTES, || of("body"))?;
         let body = body.map(Body::new).transpose()?;
         let body_hash = body.as_ref().map_or(Digest::ZERO, Body::hash);
-        let (lifted, newest) = schema.lift(&kind, v, facts.clone()).map_err(unwritable)?;
+        let (lifted, newest) = schema.lift(&kind, v, facts.clone()).map_err(unliftable)?;
         let event = Event {
             lsn: 0,
             ts: Millis(0),
@@ -184,6 +185,10 @@ fn text(value: &Value) -> Result<String, Error> {
 
 fn unwritable(error: serde_json::Error) -> Error {
     Error::io("a value can't be written as JSON", error.into())
+}
+
+fn unliftable(error: serde_json::Error) -> Error {
+    Error::io("facts of an older version can't be read", error.into())
 }
 
 fn limit(what: &str, size: usize, limit: usize) -> Result<(), Error> {

@@ -1,8 +1,7 @@
 mod model;
 
 use switchboard_protocol::answer::{DecisionKind, PlanVerdict, VerifierVerdict};
-use switchboard_protocol::event::Fact;
-use switchboard_protocol::event::MAX_FACTS_BYTES;
+use switchboard_protocol::event::{Fact, MAX_FACTS_BYTES};
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::modes::{
     AnswerFacts, Choice, FailedTask, MAX_NOW, Mode, ModeEvent, ModeFact, ModeLimits, OptionalSteps, PersonAnswer,

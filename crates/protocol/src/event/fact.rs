@@ -1,8 +1,5 @@
 //! Typed facts: reads and writes them as the kind of an event and its facts, the shape in which the log stores them.
 
-use serde::Deserialize;
-use serde_json::de::StrRead;
-
 use super::Facts;
 
 /// The facts of one family of events: an enum with `#[serde(rename_all = "snake_case")]` whose variants are the kinds of
@@ -26,7 +23,7 @@ macro_rules! implement {
     ($($subject:literal $fact:ty,)*) => {
         $(impl Fact for $fact {
             fn read(kind: &str, facts: &Facts) -> Option<Self> {
-                Self::deserialize(&mut serde_json::Deserializer::new(StrRead::new(&tagged(kind, facts)?))).ok()
+                serde_json::from_str(&tagged(kind, facts)?).ok()
             }
 
             fn write(&self) -> Result<(String, Facts), serde_json::Error> {
@@ -79,6 +76,16 @@ mod tests {
         assert_eq!(RunEvent::read("run_resumed", &Facts::default()), Some(RunEvent::RunResumed));
         assert!(MessageEvent::read("run_paused", &paused).is_none(), "of another family");
         assert!(RunEvent::read("run_paused", &Facts::default()).is_none(), "in another shape");
+    }
+
+    #[test]
+    fn the_object_that_names_the_kind_takes_one_of_the_levels_that_are_read() {
+        let is_read = |levels: usize| {
+            let facts = Facts::parse("[".repeat(levels) + &"]".repeat(levels)).unwrap();
+            serde_json::from_str::<serde_json::Value>(&tagged("kind", &facts).unwrap()).is_ok()
+        };
+
+        assert!(is_read(126) && !is_read(127));
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Eq for Facts {}
 
 impl From<Value> for Facts {
     fn from(value: Value) -> Self {
+        // Never fails: a value has only what JSON has.
         Self::of(&value).unwrap_or_default()
     }
 }

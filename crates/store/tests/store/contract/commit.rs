@@ -143,13 +143,16 @@ fn refuses_what_is_too_large(it: &Fixture) {
 }
 
 fn refuses_facts_that_are_nested_too_deeply_to_be_read_again(it: &Fixture) {
-    let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+    let nested = |levels: u8| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let event = |levels| NewEvent::new("kind", "subject", "actor", nested(levels));
 
-    let refused = it.commit(Batch::synced().event(NewEvent::new("kind", "subject", "actor", deep))).unwrap_err();
+    let refused = it.commit(Batch::synced().event(event(127))).unwrap_err();
 
     assert_eq!(refused.failure().code, "store.too-large");
-    let why = "the facts of kind of subject has 200 levels of nesting, at most 127 are allowed";
+    let why = "the facts of kind of subject: 127 levels of nesting, at most 126 are allowed";
     assert_eq!(refused.failure().what, why);
+    it.commit(Batch::synced().event(event(126))).unwrap();
+    assert_eq!(it.store.event(1).unwrap().unwrap().facts.to_value().unwrap(), nested(126));
 }
 
 fn a_projector_that_fails_refuses_its_event_and_nothing_else(it: &Fixture) {
