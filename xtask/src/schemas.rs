@@ -41,10 +41,11 @@ pub(crate) struct Args {
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let verbs = serde_json::to_string_pretty(&generated_table()).context("the table of verbs")? + "\n";
     let events = serde_json::to_string_pretty(&events()).context("the events")? + "\n";
-    let answers = serde_json::to_string_pretty(&switchboard_protocol::answer::schemas()).context("the answers")? + "\n";
+    let answers =
+        serde_json::to_string_pretty(&switchboard_protocol::answer::generated_schemas()).context("the answers")? + "\n";
     let mut files = vec![(VERBS, verbs), (EVENTS, events), (ANSWERS, answers), (TYPES, types()?)];
     for (schema, [file, document]) in
-        [(switchboard_protocol::plan::schema(), PLAN), (config(root, args.binary.as_deref())?, CONFIG)]
+        [(switchboard_protocol::plan::generated_schema(), PLAN), (config(root, args.binary.as_deref())?, CONFIG)]
     {
         let text = fs::read_to_string(root.join(document)).with_context(|| document.to_owned())?;
         files.push((file, serde_json::to_string_pretty(&schema).context(file)? + "\n"));

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use schemars::JsonSchema;
+use crate::schema::JsonSchema;
 
 pub use command::{CheckCommand, CommandKind, CommandRun, TestTotals};
 

@@ -312,6 +312,7 @@ impl<'de> serde::Deserialize<'de> for Digest {
     }
 }
 
+#[cfg(feature = "schemas")]
 impl schemars::JsonSchema for Digest {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Digest".into()

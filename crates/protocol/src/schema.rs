@@ -1,9 +1,9 @@
-//! `JsonSchema` of types whose schemas are generated into files: verbs and events.
+//! `JsonSchema` of types whose schemas are generated into files: verbs, events, answers and plans.
 //!
 //! Only `cargo xtask schemas` turns the feature `schemas` on and compiles the code that generates them. Other builds read
 //! the files: that code would be two fifths of this crate's.
 //!
-//! Types in plans, answers and settings derive `schemars::JsonSchema` instead: the binary generates their schemas.
+//! Types in settings derive `schemars::JsonSchema` instead: the binary generates their schema.
 
 #[cfg(feature = "schemas")]
 pub use schemars::JsonSchema;

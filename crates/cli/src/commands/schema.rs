@@ -1,7 +1,5 @@
 //! `switchboard schema`
 
-use serde_json::Value;
-
 use crate::context::Context;
 use crate::report::Outcome;
 
@@ -24,13 +22,9 @@ enum Of {
 
 /// Prints the schema.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    context.out.text(&(format!("{:#}", of(args.of)) + "\n"));
+    context.out.text(&match args.of {
+        Of::Plan => switchboard_protocol::plan::SCHEMA.to_owned(),
+        Of::Config => format!("{:#}\n", crate::settings::schema()),
+    });
     Ok(())
-}
-
-fn of(of: Of) -> Value {
-    match of {
-        Of::Plan => switchboard_protocol::plan::schema(),
-        Of::Config => crate::settings::schema(),
-    }
 }

@@ -9,7 +9,7 @@ use switchboard_pipeline::mode::{ModeRequest, in_mode};
 use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::job::Mode;
-use switchboard_protocol::plan::{Task, schema};
+use switchboard_protocol::plan::{SCHEMA, Task};
 use switchboard_protocol::run::{TeamLimits, WorkerTimeout};
 
 use crate::plan::{RunPlan, TaskPositions};
@@ -163,7 +163,7 @@ fn object<'a>(schema: &'a Value, name: &str) -> &'a Value {
 
 /// Returns every field as `Object.field`, with the position of its object.
 fn fields() -> Vec<(String, &'static str)> {
-    let schema = schema();
+    let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     let all = PLACES.iter().flat_map(|(object_name, place)| {
         let names = object(&schema, object_name)["properties"].as_object().expect("an object has fields").keys();
         names.map(|name| (format!("{object_name}.{name}"), *place)).collect::<Vec<_>>()
@@ -268,7 +268,7 @@ fn beside_place(name: &str, place: &'static str) -> &'static str {
 
 #[test]
 fn every_object_that_a_plan_may_hold_is_in_this_test() {
-    let schema = schema();
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let objects = schema["$defs"].as_object().unwrap().iter().filter(|(_, def)| def["properties"].is_object());
     let missing: Vec<_> =
         objects.map(|(name, _)| name.as_str()).filter(|name| !PLACES.iter().any(|(known, _)| known == name)).collect();

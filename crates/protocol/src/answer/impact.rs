@@ -1,10 +1,10 @@
 //! The consumers that are affected when a change alters contracts.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::planning::MAX_REPORT;
-use super::{MAX_LIST, MAX_PATH, MAX_TEXT};
+#[cfg(feature = "schemas")]
+use super::limits::{MAX_LIST, MAX_PATH, MAX_REPORT, MAX_TEXT};
+use crate::schema::JsonSchema;
 
 /// Analysis of the contracts that a change alters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

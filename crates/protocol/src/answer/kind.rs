@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::schema::JsonSchema;
 
 /// Calls a macro with each kind of answer and its type.
 macro_rules! for_each_answer {

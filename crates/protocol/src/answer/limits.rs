@@ -1,4 +1,4 @@
-//! Size limits of answers and their parts.
+//! Size limits of answers and their parts; all but that of a whole answer are in the schemas.
 
 /// Maximum size of an answer, in bytes: it is recorded as the body of one event.
 pub const MAX_ANSWER_BYTES: usize = crate::event::MAX_BODY_BYTES;
@@ -17,3 +17,15 @@ pub const MAX_LIST: usize = 100;
 
 /// Maximum number of questions in a clarification: more would amount to a specification, which is not asked question by question.
 pub const MAX_QUESTIONS: usize = 3;
+
+/// Maximum length of an explorer's report, in characters. A linter enforces the role's limit of 2,000; this only bounds what is read.
+pub const MAX_REPORT: usize = 8_000;
+
+/// Maximum number of domains in a report: one expert is asked for each.
+pub const MAX_DOMAINS: usize = 8;
+
+/// Maximum number of options in a question, so that they fit one screen.
+pub const MAX_CHOICES: usize = 8;
+
+/// Maximum length of a scaffold, in characters: a coder is shown it beside its task.
+pub const MAX_SCAFFOLD: usize = 8_000;

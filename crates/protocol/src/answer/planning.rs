@@ -2,21 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+#[cfg(feature = "schemas")]
+use super::limits::{MAX_CHOICES, MAX_DOMAINS, MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_REPORT, MAX_TEXT};
 use super::review::is_blank;
-use super::{MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_TEXT};
-
-/// Maximum length of an explorer's report, in characters. A linter enforces the role's limit of 2,000; this only bounds what is read.
-pub(super) const MAX_REPORT: usize = 8_000;
-
-/// Maximum number of domains in a report: one expert is asked for each.
-const MAX_DOMAINS: usize = 8;
-
-/// Maximum number of options in a question, so that they fit one screen.
-const MAX_CHOICES: usize = 8;
+use crate::schema::JsonSchema;
 
 /// Findings of an explorer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

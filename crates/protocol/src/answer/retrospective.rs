@@ -1,11 +1,12 @@
 //! An architect's answer about the lessons of a phase: the fields and limits of the evidence type `retrospective`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_LIST, MAX_TEXT};
+#[cfg(feature = "schemas")]
+use super::limits::{MAX_LIST, MAX_TEXT};
 use crate::evidence;
 pub use crate::evidence::{ErrorClass, TaskComplexity};
+use crate::schema::JsonSchema;
 
 /// Retrospective of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

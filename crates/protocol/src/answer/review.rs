@@ -1,10 +1,11 @@
 //! Answers that judge a change, its security, a plan, or what was built or claimed.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_LIST, MAX_PATH, MAX_TEXT};
+#[cfg(feature = "schemas")]
+use super::limits::{MAX_LIST, MAX_PATH, MAX_TEXT};
 pub use crate::evidence::{Risk, Severity};
+use crate::schema::JsonSchema;
 
 /// Review of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

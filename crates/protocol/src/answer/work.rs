@@ -1,10 +1,11 @@
 //! Answers of the roles that write files.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schemas")]
+use super::limits::{MAX_LIST, MAX_PATH, MAX_SCAFFOLD, MAX_TEXT};
 use super::review::is_blank;
-use super::{MAX_LIST, MAX_PATH, MAX_TEXT};
+use crate::schema::JsonSchema;
 
 /// A coder's account of its work. The work tree decides what is true; this only explains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,9 +74,6 @@ pub struct TestFailure {
     #[schemars(length(max = MAX_TEXT))]
     pub message: String,
 }
-
-/// Maximum length of a scaffold, in characters: a coder is shown it beside its task.
-const MAX_SCAFFOLD: usize = 8_000;
 
 /// What a designer prepares for the coder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

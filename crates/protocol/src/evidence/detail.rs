@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use super::Retrospective;
-use schemars::JsonSchema;
+use crate::schema::JsonSchema;
 
 /// The types of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use schemars::JsonSchema;
+use crate::schema::JsonSchema;
 
 /// Retrospective of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

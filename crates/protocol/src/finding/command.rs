@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::CheckName;
-use schemars::JsonSchema;
+use crate::schema::JsonSchema;
 
 /// Kind of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -5,9 +5,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-
 use super::MAX_TASK_ID_BYTES;
+use crate::schema::JsonSchema;
 
 /// The id of a task, `1.2`: unique in its plan, ordered by its numbers (1.2 before 1.10).
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]

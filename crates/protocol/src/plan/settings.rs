@@ -1,6 +1,5 @@
 //! Settings for Switchboard in a plan, beyond the format of `plan.json`: the `x-switchboard` objects.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
@@ -8,6 +7,7 @@ use crate::answer::AnswerKind;
 use crate::isolation::Isolation;
 use crate::permission::Permissions;
 use crate::role::RoleName;
+use crate::schema::JsonSchema;
 
 /// What the work tree of an attempt starts from after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
