@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use switchboard_pipeline::plan_json;
 use switchboard_pipeline::run::{Reader, Refused, RunState};
 use switchboard_pipeline::subtasks::Expanded;
 use switchboard_protocol::error::Failure;
@@ -10,7 +11,7 @@ use switchboard_protocol::event::{Event, Lsn, RawEvent};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
-use switchboard_protocol::plan::{Plan, TaskId};
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{RunEvent, TeamLimits, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
@@ -157,7 +158,7 @@ fn read_plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
     let configured = row.try_u64("configured")?;
     let (text, parent_trace) = texts(world, run, configured)?;
-    let plan: Plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
+    let plan = plan_json::recorded(&text).map_err(shape(format!("the plan of {run}")))?;
     let setup = match switchboard_pipeline::setup::planned(&plan) {
         Some(commands) => commands,
         None => match row.get_text("setup") {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::auto::{Turn, TurnLog};
+use switchboard_pipeline::plan_json;
 use switchboard_pipeline::subtasks::{expand, into};
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::RunId;
@@ -171,7 +172,7 @@ impl Earlier {
         if self.merged.is_empty() && self.reported.is_empty() {
             return Ok(());
         }
-        let plan: Plan = serde_json::from_str(&self.plan).map_err(shape("the plan of an earlier run"))?;
+        let plan = plan_json::recorded(&self.plan).map_err(shape("the plan of an earlier run"))?;
         let same: BTreeSet<_> =
             plan.tasks().filter(|task| tasks.get(&task.id) == Some(&work_of(task))).map(|task| &task.id).collect();
         // What a group has merged counts as done only once it is in the run's branch.

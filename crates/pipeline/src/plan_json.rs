@@ -26,6 +26,15 @@ pub fn parse(text: &str) -> Result<Plan, PlanError> {
     read(value, |pointer| locate::locate(text, pointer))
 }
 
+/// Reads a plan that [`write`] or a run's record wrote, which was checked then.
+///
+/// # Errors
+/// When it does not have the shape of a plan.
+pub fn recorded(text: &str) -> serde_json::Result<Plan> {
+    // Through a value, as in `read`, so that the type's code is compiled once.
+    serde_json::from_str(text).and_then(serde_json::from_value::<Plan>)
+}
+
 /// Returns the unknown fields of a plan, which a run ignores, in their order.
 #[must_use]
 pub fn unknown_fields(plan: &Plan) -> Vec<UnknownField> {

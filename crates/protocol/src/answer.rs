@@ -19,8 +19,8 @@ mod work;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 pub use bad::BadAnswer;
@@ -53,7 +53,7 @@ const SCHEMAS: &str = include_str!("../schemas/answers.json");
 macro_rules! declare {
     ($($kind:ident $type:ident $word:literal;)*) => {
         /// An answer of a role.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
         #[serde(tag = "kind", content = "answer", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "each is explained at its type")]
         pub enum Answer {
@@ -69,9 +69,9 @@ macro_rules! declare {
                 }
             }
 
-            fn typed(kind: AnswerKind, value: Value) -> Result<Self, BadAnswer> {
+            fn of_kind(kind: AnswerKind, value: Value) -> serde_json::Result<Self> {
                 match kind {
-                    $(AnswerKind::$kind => typed(value).map(Self::$kind),)*
+                    $(AnswerKind::$kind => serde_json::from_value(value).map(Self::$kind),)*
                 }
             }
         }
@@ -101,7 +101,7 @@ impl Answer {
         if value == example(kind) {
             return Err(BadAnswer::Example);
         }
-        let answer = Self::typed(kind, value.clone())?;
+        let answer = Self::of_kind(kind, value.clone()).map_err(|error| wrong_shape(&error))?;
         answer.contradiction().map_or(Ok(answer), |what| Err(BadAnswer::Contradiction { what: what.to_owned() }))
     }
 
@@ -152,6 +152,22 @@ impl Answer {
     }
 }
 
+/// An answer as it is stored, with its content unread.
+#[derive(Deserialize)]
+struct Stored {
+    kind: AnswerKind,
+    answer: Value,
+}
+
+impl<'de> Deserialize<'de> for Answer {
+    /// Reads the content as a value first, because derived code would be compiled for every kind and format, and once
+    /// more for a kind that follows its content.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Stored { kind, answer } = Stored::deserialize(deserializer)?;
+        Self::of_kind(kind, answer).map_err(D::Error::custom)
+    }
+}
+
 /// Returns the JSON of a block.
 fn json_of(block: &fence::Block<'_>) -> Result<Value, BadAnswer> {
     if block.text.len() > MAX_ANSWER_BYTES {
@@ -178,16 +194,13 @@ pub fn schema(kind: AnswerKind) -> &'static Value {
     &READ[kind.as_str()]
 }
 
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, BadAnswer> {
-    serde_json::from_value(value).map_err(|error| {
-        let found = crate::text::cut(&error.to_string(), bad::MAX_SHOWN);
-        BadAnswer::WrongShape {
-            pointer: String::new(),
-            expected: "an answer of the schema".to_owned(),
-            found,
-            near: None,
-        }
-    })
+fn wrong_shape(error: &serde_json::Error) -> BadAnswer {
+    BadAnswer::WrongShape {
+        pointer: String::new(),
+        expected: "an answer of the schema".to_owned(),
+        found: crate::text::cut(&error.to_string(), bad::MAX_SHOWN),
+        near: None,
+    }
 }
 
 #[cfg(test)]

@@ -235,6 +235,11 @@ pub fn near(code: &str) -> Vec<&'static str> {
 /// Returns the candidates nearest to a misspelt word, at most three, best first: similar ones, and for words of three letters and more
 /// those with one letter wrong, missing or extra, or with two letters swapped.
 pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    nearest(word, candidates.into_iter().collect())
+}
+
+/// The part of [`near_matches`] that is compiled once.
+fn nearest<'a>(word: &str, candidates: Vec<&'a str>) -> Vec<&'a str> {
     let folded = crate::id::fold(word);
     let is_slip = |other: &str| folded.chars().count() > 2 && strsim::osa_distance(&folded, other) <= 1;
     let score = |candidate: &'a str| {

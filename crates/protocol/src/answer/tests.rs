@@ -65,7 +65,7 @@ fn every_kind_has_an_example_of_its_schema_that_is_no_answer() {
     for kind in AnswerKind::ALL.iter().copied() {
         assert_eq!(AnswerKind::of(kind.as_str()), Some(kind));
         shape::check(example(kind), schema(kind)).unwrap();
-        let typed = Answer::typed(kind, example(kind).clone()).unwrap();
+        let typed = Answer::of_kind(kind, example(kind).clone()).unwrap();
         assert_eq!(typed.contradiction(), None, "{kind}");
         assert_eq!(Answer::read(kind, example(kind)), Err(BadAnswer::Example), "{kind}");
 
