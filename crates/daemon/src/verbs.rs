@@ -2,6 +2,7 @@
 //!
 //! [`route`] joins rows and handlers, [`context`] is the handlers' input; the other files hold the handlers.
 
+mod arguments;
 mod checks;
 mod context;
 mod coordinator;

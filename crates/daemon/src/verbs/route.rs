@@ -11,6 +11,7 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::verb::{Row, Verb};
 
 use super::Verbs;
+use super::arguments::{self, Misfit};
 use super::context::Context;
 use super::wrong_type;
 use crate::face::{self, Answering};
@@ -102,14 +103,13 @@ const MEANT: [(&str, &str); 6] = [
 /// Reads the arguments of a verb.
 pub(super) fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
     let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
-    serde_path_to_error::deserialize(args)
-        .map_err(|error| refused(V::NAME, &error.inner().to_string(), &error.path().to_string()))
+    arguments::read(args).map_err(|misfit| refused(V::NAME, &misfit))
 }
 
-/// Builds the refusal of arguments from serde's error and the path of the wrong one.
-fn refused(verb: &str, error: &str, path: &str) -> Failure {
-    let message = wrong_type::in_words_of_json(error);
-    let path = Some(path).filter(|path| !path.starts_with(['.', '?']));
+/// Builds the refusal of arguments.
+fn refused(verb: &str, Misfit { message, path }: &Misfit) -> Failure {
+    let message = wrong_type::in_words_of_json(message);
+    let path = Some(path).filter(|path| !path.is_empty());
     let path = path.filter(|path| !message.starts_with(&format!("unknown field `{path}`")));
     let field = path.map(|path| format!("`{path}`: ")).unwrap_or_default();
     // serde names the unknown field first, then the known ones.
