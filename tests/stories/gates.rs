@@ -165,6 +165,13 @@ fn tasks_that_are_completed_need_no_agent() {
     let plan = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &tasks)]));
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+    let branch = sandbox.git(&["branch", "--list", "--format=%(refname:short)", "switchboard/*"]);
+    let unit = format!("{}/1.1", branch.trim().trim_start_matches("switchboard/"));
+    for (verb, key) in [("show_task", "task"), ("check_gate_status", "task_id")] {
+        let refused = sandbox.switchboard(&["call", verb, &format!("{key}={unit}"), "--json"]).ends_with(2).failure();
+        assert_eq!(refused["code"], "dispatch.unknown-task", "{refused}");
+        assert!(refused["what"].as_str().unwrap().contains("leaves out task 1.1: "), "{refused}");
+    }
 }
 
 #[test]

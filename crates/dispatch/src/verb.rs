@@ -28,23 +28,26 @@ mod undo_merge;
 
 pub use subagent::Continuation;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use switchboard_pipeline::prepare;
 use switchboard_pipeline::run::RunState;
 use switchboard_pipeline::scope::Group;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{RunEvent, TaskView};
+use switchboard_protocol::run::{RunEvent, Skipped, TaskView};
 use switchboard_store::{Idempotency, Query, Row};
 
 use crate::error::shape;
 use crate::event::cut;
 use crate::handle::{Handle, Record};
 use crate::parts::parts_of;
+use crate::plan::RunPlan;
 use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Dispatch, Error, history};
@@ -171,6 +174,12 @@ fn holder_of(world: &World, row: Row, task: &TaskId) -> Result<Row, Error> {
     Err(Failure::new("dispatch.unknown-task", format!("nothing with a task {task} has begun")).into())
 }
 
+/// Returns the tasks of the plan that the run has left out.
+fn left_out(plan: &RunPlan) -> Vec<Skipped> {
+    let skipped = prepare::skipped(&plan.plan, &BTreeSet::new()).into_iter();
+    skipped.filter(|left| plan.shape(&left.id).is_none_or(|shape| shape.of.is_none())).collect()
+}
+
 /// Refuses a task that the run does not have, and names similar ones.
 fn known_task(world: &World, row: &Row, task: TaskId) -> Result<TaskId, Error> {
     let run = run_id(row)?;
@@ -214,6 +223,23 @@ impl Dispatch {
     /// Returns the present state of a run's tasks: from its engine while it is live, else folded from the log.
     pub(crate) async fn views(&self, run: &RunId) -> Result<Vec<TaskView>, Error> {
         Ok(self.state(run).await?.tasks().collect())
+    }
+
+    /// Returns the present state of a run's task.
+    ///
+    /// # Errors
+    /// `dispatch.unknown-task` when the run does not have it, or leaves it out, with the reason; a failure of the store.
+    pub(crate) async fn view(&self, run: &RunId, task: &TaskId) -> Result<TaskView, Error> {
+        if let Some(view) = self.state(run).await?.task(task) {
+            return Ok(view);
+        }
+        let plan = history::plan(&self.world, run)?;
+        let what = match left_out(&plan).into_iter().find(|left| left.id == *task) {
+            Some(left) => format!("{run} leaves out task {task}: {}", left.detail),
+            None => format!("{run} has no task {task}"),
+        };
+        let failure = Failure::new("dispatch.unknown-task", what);
+        Err(failure.hint(format!("switchboard show {run}")).into())
     }
 
     /// Returns the present state of a run: from its engine while it is live, else folded from the log.

@@ -22,12 +22,10 @@ impl Dispatch {
     pub async fn check_gate_status(&self, request: &CheckGateStatusRequest) -> Result<CheckGateStatusReply, Error> {
         let (row, task) = find_target(&self.world, &request.task_id)?;
         let run = run_id(&row)?;
-        let unknown = || Failure::new("dispatch.unknown-task", format!("{run} has no task {}", request.task_id));
-        let task = task.ok_or_else(unknown)?;
-        let views = self.views(&run).await?;
-        let view = views.iter().find(|view| view.task == task).ok_or_else(unknown)?;
-        let times = self.times(&run, view)?;
-        Ok(status(&run, view, &times))
+        let task = task.ok_or_else(|| Failure::new("request.bad-args", "name a task: RUN/TASK"))?;
+        let view = self.view(&run, &task).await?;
+        let times = self.times(&run, &view)?;
+        Ok(status(&run, &view, &times))
     }
 
     /// Returns when each gate of the present attempt reported.

@@ -32,8 +32,7 @@ impl Dispatch {
         if let Some(name) = self.world.worker_names.of(&run, &task) {
             return Ok(name.to_string());
         }
-        let view = self.views(&run).await?.into_iter().find(|view| view.task == task);
-        if view.is_none_or(|view| view.state.is_settled()) {
+        if self.state(&run).await?.task(&task).is_none_or(|view| view.state.is_settled()) {
             let failure =
                 Failure::new("bus.recipient-closed", format!("task {task} of {run} is over: it takes no mail"));
             return Err(failure.hint(format!("switchboard show {run}/{task}")));

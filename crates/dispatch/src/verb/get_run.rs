@@ -1,13 +1,11 @@
 //! `get_run`: shows each task with agent, attempts, gate verdicts and merged commit.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use switchboard_pipeline::prepare;
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::run::{Ceiling, Skipped};
+use switchboard_protocol::run::Ceiling;
 use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunPart, RunSummary, TaskReport};
 use switchboard_store::{Query, Row};
 
@@ -21,12 +19,6 @@ use crate::{Dispatch, Error, history, report};
 
 /// Number of bytes kept from each end of a run's diff.
 const DIFF_BYTES: usize = 2 << 20;
-
-/// Returns the tasks of the plan that the run has left out.
-fn left_out(plan: &RunPlan) -> Vec<Skipped> {
-    let skipped = prepare::skipped(&plan.plan, &BTreeSet::new()).into_iter();
-    skipped.filter(|left| plan.shape(&left.id).is_none_or(|shape| shape.of.is_none())).collect()
-}
 
 /// Returns the size of a work tree in bytes; `None` if there is none.
 fn bytes_of(git: &dyn Git, path: &Path) -> Result<Option<u64>, Error> {
@@ -50,7 +42,7 @@ impl Dispatch {
         let (plan, list) = self.reports(&run).await?;
         let summary = report::summary(&self.world, &row)?;
         let reply = self.shown(&row, (summary, list), request).await?;
-        Ok(GetRunReply { skipped: left_out(&plan), ..reply })
+        Ok(GetRunReply { skipped: super::left_out(&plan), ..reply })
     }
 
     /// Returns the plan and the tasks of one run.

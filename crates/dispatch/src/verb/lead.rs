@@ -140,8 +140,7 @@ impl Dispatch {
         let run = begun.run.clone();
         loop {
             let mut changes = self.world.store.subscribe([Interest::Subject(format!("run/{run}"))]);
-            let view = self.views(&run).await?.into_iter().find(|view| view.task == *task);
-            let state = view.map(|view| view.state);
+            let state = self.state(&run).await?.task(task).map(|view| view.state);
             if let Some(TaskState::Working { worker }) = &state {
                 let folder = plan::worker_folder(&self.world.config, &run, worker);
                 return self.in_tree(begun, &run, task, (worker.clone(), folder.join(TASK_FILE)));

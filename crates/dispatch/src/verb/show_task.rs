@@ -32,19 +32,17 @@ impl Dispatch {
         let Some(id) = task else {
             return Err(Failure::new("request.bad-args", "name a task: RUN/TASK").into());
         };
-        let views = self.views(&run).await?;
-        let view = views.iter().find(|view| view.task == id);
-        let view = view.ok_or_else(|| Failure::new("dispatch.unknown-task", format!("{run} has no task {id}")))?;
+        let view = self.view(&run, &id).await?;
         let fixed = crate::history::plan(&self.world, &run)?;
         let worker = crate::history::last_worker(&self.world, &run, &id)?;
         let folder = match &worker {
             Some(row) => worker_folder(&self.world, &run, row)?,
             None => String::new(),
         };
-        let diff = if request.diff { diff(&self.world, view, worker.as_ref()).await? } else { None };
+        let diff = if request.diff { diff(&self.world, &view, worker.as_ref()).await? } else { None };
         let from = request.answer_from.filter(|_| !folder.is_empty());
         let answer = from.map(|from| report::answer(&folder, from)).transpose()?.flatten();
-        let mut task = [report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?];
+        let mut task = [report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, &view)?];
         self.measure(&mut task).await?;
         let [task] = task;
         let told = messages_to_workers(&self.world, &run, &id, worker.as_ref())?;

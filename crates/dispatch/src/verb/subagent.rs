@@ -187,10 +187,8 @@ impl Dispatch {
             Some(task) => task,
             None => only_task(&plan)?,
         };
-        let views = self.views(&run).await?;
-        let view = views.iter().find(|view| view.task == task);
-        let view = view.ok_or_else(|| Failure::new("dispatch.unknown-task", format!("{run} has no task {task}")))?;
-        let report = report::task(&self.world, &plan, &report::Files::new(), view)?;
+        let view = self.view(&run, &task).await?;
+        let report = report::task(&self.world, &plan, &report::Files::new(), &view)?;
         let said = self.last_answer(&run, &task)?.map(|said| shortened(&said, QUOTED).0);
         let task = following(&report.description, said.as_deref(), follow_up);
         Ok(Continuation::Fresh { task, agent: self.agent_of(&plan, &view.task, report.agent)? })

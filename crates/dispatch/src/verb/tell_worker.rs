@@ -56,7 +56,7 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered).map(Box::new).map(Telling::Told);
         }
-        let state = self.views(&run).await?.into_iter().find(|view| view.task == task).map(|view| view.state);
+        let state = self.state(&run).await?.task(&task).map(|view| view.state);
         let worker = at_work(&format!("{run}/{task}"), state.as_ref())?;
         let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("the worker {worker}")))?;
