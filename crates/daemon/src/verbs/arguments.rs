@@ -38,7 +38,7 @@ struct Trail(RefCell<Vec<Part>>);
 enum Part {
     /// Key of an object, or variant of an enum.
     Name(String),
-    /// Place in a list, from 0.
+    /// Position in a list, from 0.
     Item(usize),
 }
 
@@ -308,7 +308,7 @@ mod tests {
 
     /// Reads a value and returns the path and the message of the refusal.
     fn refusal(value: Value) -> (String, String) {
-        let misfit = read::<Drawing>(value).err().expect("the value does not match");
+        let Err(misfit) = read::<Drawing>(value) else { panic!("the value matches") };
         (misfit.path, misfit.message)
     }
 
