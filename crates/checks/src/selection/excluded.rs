@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use serde::Deserialize;
 use switchboard_protocol::finding::SkippedFile;
+use switchboard_protocol::text::cut;
+use toml_edit::Document;
 
 use super::Entry;
 use crate::error::Error;
@@ -12,24 +13,17 @@ use crate::error::Error;
 /// Settings file of a repository; the globs are under `[checks]`.
 pub(super) const SETTINGS: &str = ".switchboard/config.toml";
 
-/// The part of the settings that this crate reads.
-#[derive(Default, Deserialize)]
-struct Settings {
-    #[serde(default)]
-    checks: Checks,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Checks {
-    #[serde(default)]
-    exclude: Vec<String>,
-}
-
-/// Parses the settings; an error names the key.
-fn read(settings: &str) -> Result<Settings, String> {
-    let text = toml_edit::de::Deserializer::parse(settings).map_err(|error| error.message().to_owned())?;
-    serde_path_to_error::deserialize(text).map_err(|error| format!("`{}`: {}", error.path(), error.inner().message()))
+/// Returns the globs of the settings, the part of them that this crate reads; an error names the key.
+fn read(settings: &str) -> Result<Vec<String>, String> {
+    let document = Document::parse(settings).map_err(|error| error.message().to_owned())?;
+    let Some(checks) = document.get("checks") else { return Ok(Vec::new()) };
+    let checks = checks.as_table_like().ok_or("`checks` takes a table")?;
+    if let Some((unknown, _)) = checks.iter().find(|(name, _)| *name != "exclude") {
+        return Err(format!("`checks.{}`: unknown field, expected `exclude`", cut(unknown, 60)));
+    }
+    let Some(globs) = checks.get("exclude") else { return Ok(Vec::new()) };
+    let texts = globs.as_array().and_then(|globs| globs.iter().map(|glob| Some(glob.as_str()?.to_owned())).collect());
+    texts.ok_or_else(|| "`checks.exclude` takes a list of texts".to_owned())
 }
 
 /// Globs with the rules of `.gitignore`.
@@ -43,12 +37,12 @@ impl Excluded {
     /// Joins the globs of a request with those of the settings. Invalid settings and invalid globs exclude nothing and
     /// are reported as problems.
     pub(super) fn new(settings: &str, asked: &[String], problems: &mut Vec<Error>) -> Self {
-        let settings = read(settings).unwrap_or_else(|why| {
+        let excluded = read(settings).unwrap_or_else(|why| {
             problems.push(Error::Settings { path: SETTINGS.into(), why });
-            Settings::default()
+            Vec::new()
         });
         let mut builder = GitignoreBuilder::new("");
-        for glob in asked.iter().chain(&settings.checks.exclude) {
+        for glob in asked.iter().chain(&excluded) {
             if let Err(error) = builder.add_line(None, glob) {
                 problems.push(Error::Glob { glob: glob.chars().take(300).collect(), why: error.to_string() });
             }
@@ -134,6 +128,7 @@ mod tests {
         assert!(excluded.globs.is_empty() && misspelt.globs.is_empty());
         let codes: Vec<_> = problems.iter().map(Error::code).collect();
         assert_eq!(codes, ["config.syntax", "request.bad-args", "config.syntax"]);
-        assert!(problems[0].to_string().contains("`checks.exclude`: invalid type"), "{}", problems[0]);
+        assert!(problems[0].to_string().contains("`checks.exclude` takes a list of texts"), "{}", problems[0]);
+        assert!(problems[2].to_string().contains("`checks.excludes`: unknown field"), "{}", problems[2]);
     }
 }

@@ -1,35 +1,71 @@
 //! Parses a settings file. An error names the line, the full path of the key, and what the key takes.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_path_to_error::{Path as Key, Segment};
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::text::cut;
+use toml_edit::{Document, Item, TableLike};
 
 use crate::choices::choices;
 
 /// Maximum length of a parser message that is shown, in bytes.
 const MESSAGE: usize = 1000;
 
+/// Part of the path of a key.
+enum Part<'file> {
+    Name(&'file str),
+    /// Position in a list, from 0.
+    Item(usize),
+}
+
 /// Parses TOML.
 ///
 /// # Errors
 /// `config.syntax` with the file, the line, the key, and a similar name for a key that does not exist.
 pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
-    let fail = |key: Option<&Key>, error: &toml_edit::de::Error| syntax(path, text, key, error);
-    let file = toml_edit::de::Deserializer::parse(text).map_err(|error| fail(None, &error))?;
-    serde_path_to_error::deserialize(file).map_err(|error| fail(Some(error.path()), error.inner()))
+    let document = Document::parse(text).map_err(|error| syntax(path, text, &[], &error.into()))?;
+    T::deserialize(toml_edit::de::Deserializer::from(document.clone())).map_err(|error| {
+        let mut key = Vec::new();
+        if let Some(span) = error.span() {
+            key_at(document.as_item(), &span, &mut key);
+        }
+        syntax(path, text, &key, &error)
+    })
 }
 
-fn syntax(path: &Path, text: &str, key: Option<&Key>, error: &toml_edit::de::Error) -> Failure {
+/// Returns the path of the innermost key that is at these bytes of the file, or whose value is.
+///
+/// `serde_path_to_error` would know it as well, at the cost of a layer around each type of the settings: a tenth of this
+/// crate's code.
+fn key_at<'file>(item: &'file Item, span: &Range<usize>, path: &mut Vec<Part<'file>>) -> bool {
+    for (name, inner) in item.as_table_like().into_iter().flat_map(TableLike::iter) {
+        path.push(Part::Name(name));
+        let key = item.as_table_like().and_then(|table| table.key(name)?.span());
+        if key_at(inner, span, path) || key.as_ref() == Some(span) {
+            return true;
+        }
+        path.pop();
+    }
+    for (at, inner) in (0..).map_while(|at| Some((at, item.get(at)?))) {
+        path.push(Part::Item(at));
+        if key_at(inner, span, path) {
+            return true;
+        }
+        path.pop();
+    }
+    item.span().as_ref() == Some(span)
+}
+
+fn syntax(path: &Path, text: &str, key: &[Part<'_>], error: &toml_edit::de::Error) -> Failure {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let message = cut(error.message(), MESSAGE);
-    let what = match key.filter(|key| key.iter().next().is_some()) {
-        Some(key) => said_of(key, &message),
-        None => format!("the settings do not parse: {message}"),
+    let what = match key {
+        [] => format!("the settings do not parse: {message}"),
+        key => said_of(key, &message),
     };
     let failure = Failure::new("config.syntax", what).at(place);
     // serde names the unknown word first, then the known ones.
@@ -42,7 +78,7 @@ fn syntax(path: &Path, text: &str, key: Option<&Key>, error: &toml_edit::de::Err
 }
 
 /// Describes what is wrong with a key. serde's own messages name Rust types: `invalid type: string "x", expected u32`.
-fn said_of(key: &Key, message: &str) -> String {
+fn said_of(key: &[Part<'_>], message: &str) -> String {
     let schema = super::schema();
     let at = At::of(key, &schema);
     let is_of_keys = ["unknown field", "missing field", "duplicate field"].iter().any(|of| message.starts_with(of));
@@ -69,31 +105,30 @@ struct At<'a> {
 // === impl At ===
 
 impl<'a> At<'a> {
-    fn of(key: &Key, schema: &'a Value) -> Self {
+    fn of(key: &[Part<'_>], schema: &'a Value) -> Self {
         let mut at = Self { path: String::new(), field: Some(schema), is_list: false };
-        for segment in key.iter() {
+        for part in key {
             let field = at.field.map_or(&Value::Null, |field| resolved(field, &schema["$defs"]));
-            at.field = match segment {
-                Segment::Map { key } => field["properties"].get(key).or_else(|| field.get("additionalProperties")),
-                Segment::Seq { .. } if field["type"] == "object" => {
-                    return Self { is_list: true, ..at };
-                }
-                Segment::Seq { .. } => field.get("items"),
+            let is_table = field["type"] == "object";
+            at.field = match part {
                 // The variant of an enumeration, which is written at the key itself.
-                Segment::Enum { .. } | Segment::Unknown => continue,
+                Part::Name(_) if at.field.is_some() && !is_table => continue,
+                Part::Name(name) => field["properties"].get(name).or_else(|| field.get("additionalProperties")),
+                Part::Item(_) if is_table => return Self { is_list: true, ..at },
+                Part::Item(_) => field.get("items"),
             };
-            at.push(segment);
+            at.push(part);
         }
         at
     }
 
-    fn push(&mut self, segment: &Segment) {
+    fn push(&mut self, part: &Part<'_>) {
         let is_bare = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
         let dot = if self.path.is_empty() { "" } else { "." };
-        self.path += &match segment {
-            Segment::Map { key } if is_bare(key) => format!("{dot}{key}"),
-            Segment::Map { key } => format!("{dot}{key:?}"),
-            Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => segment.to_string(),
+        self.path += &match part {
+            Part::Name(key) if is_bare(key) => format!("{dot}{key}"),
+            Part::Name(key) => format!("{dot}{key:?}"),
+            Part::Item(at) => format!("[{at}]"),
         };
     }
 }
