@@ -61,8 +61,16 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Figures that time code in this process.
-const IN_PROCESS: [Figure; 4] = [Figure::FoldRatio, Figure::StepUs, Figure::SimRunsPerMinute, Figure::Run1kTasksMs];
+/// Figures that time code in this process, if only that of a client.
+const IN_PROCESS: [Figure; 7] = [
+    Figure::FoldRatio,
+    Figure::StepUs,
+    Figure::SimRunsPerMinute,
+    Figure::Run1kTasksMs,
+    Figure::VerbUs,
+    Figure::StatusGrowth,
+    Figure::WaitersTax,
+];
 
 struct House<'a> {
     root: &'a Path,

@@ -22,7 +22,8 @@ impl Dispatch {
     pub async fn check_gate_status(&self, request: &CheckGateStatusRequest) -> Result<CheckGateStatusReply, Error> {
         let (row, task) = find_target(&self.world, &request.task_id)?;
         let run = run_id(&row)?;
-        let task = task.ok_or_else(|| Failure::new("request.bad-args", "name a task: RUN/TASK"))?;
+        let unknown = || Failure::new("dispatch.unknown-task", format!("{run} has no task {}", request.task_id));
+        let task = task.ok_or_else(unknown)?;
         let view = self.view(&run, &task).await?;
         let times = self.times(&run, &view)?;
         Ok(status(&run, &view, &times))
