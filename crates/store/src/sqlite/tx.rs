@@ -124,7 +124,8 @@ impl<'a> Session<'a> {
 
     /// Returns the bodies of events, for those that have one.
     pub(super) fn bodies(&self, lsns: &[Lsn]) -> Result<BTreeMap<Lsn, String>, Error> {
-        let sql = "SELECT lsn, text FROM bodies WHERE lsn IN (SELECT value FROM json_each(?1))";
+        // The list is the outer loop: as a set to search in, SQLite would copy it into a tree of its own first.
+        let sql = "SELECT lsn, text FROM json_each(?1) CROSS JOIN bodies ON lsn = value";
         let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
         let list = serde_json::to_string(lsns).map_err(|error| Error::Fatal(error.to_string()))?;
         let rows = statement.query_map([list], |row| Ok((number(row, 0)?, row.get(1)?))).map_err(db)?;
