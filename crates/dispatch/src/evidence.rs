@@ -1,6 +1,8 @@
 //! Writes the evidence of gates in the format of `.swarm/`, beside the log: `evidence/<task>/evidence.json` in the
 //! run's folder.
 
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use serde_json::{Map, json};
 use switchboard_protocol::answer::Answer;
 use switchboard_protocol::error::Failure;
@@ -77,7 +79,7 @@ fn contracts(report: &CheckReport) -> Vec<String> {
 /// Returns the contracts altered by the change of a task's present attempt, as the gate `diff` found them; `None` if no
 /// evidence lists them.
 pub(crate) fn contracts_of(world: &World, run: &RunId, view: &TaskView) -> Result<Option<Vec<String>>, Error> {
-    let Some(bundle) = read(world, run, &view.task)? else { return Ok(None) };
+    let Some(bundle): Option<Bundle> = read(world, run, &view.task)? else { return Ok(None) };
     let of_entry = |entry: &Entry| {
         let Entry::Known(entry) = entry else { return None };
         let metadata = entry.metadata.as_ref()?;
@@ -100,9 +102,8 @@ pub(crate) fn keep(
     judged: &[(String, GateVerdict)],
 ) -> Result<(), Error> {
     write_record(world, run, id, judged)?;
-    let bundle = read(world, run, id)?;
     let entries = found.into_iter().map(|found| entry(id, attempt, &world.store.now().to_string(), found));
-    append(world, run, id, bundle, entries)
+    append(world, run, id, entries)
 }
 
 /// Converts the answer of a worker that judges into evidence.
@@ -159,7 +160,7 @@ pub(crate) fn add(
 ) -> Result<(), Error> {
     let mut entry = entry(id, attempt, &world.store.now().to_string(), found);
     agent.clone_into(&mut entry.agent);
-    let bundle = read(world, run, id)?;
+    let bundle: Option<Bundle> = read(world, run, id)?;
     let is_same = |known: &Entry| {
         let Entry::Known(known) = known else { return false };
         Evidence { timestamp: entry.timestamp.clone(), ..(**known).clone() } == entry
@@ -167,22 +168,17 @@ pub(crate) fn add(
     if bundle.as_ref().is_some_and(|bundle| bundle.entries.iter().any(is_same)) {
         return Ok(());
     }
-    append(world, run, id, bundle, [entry])
+    append(world, run, id, [entry])
 }
 
-fn append(
-    world: &World,
-    run: &RunId,
-    id: &TaskId,
-    bundle: Option<Bundle>,
-    entries: impl IntoIterator<Item = Evidence>,
-) -> Result<(), Error> {
+fn append(world: &World, run: &RunId, id: &TaskId, entries: impl IntoIterator<Item = Evidence>) -> Result<(), Error> {
+    let bundle = read(world, run, id)?;
     let appended = switchboard_pipeline::evidence::append(bundle, entries);
     let bundle = appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?;
     bundle.map_or(Ok(()), |bundle| write(world, run, id, &bundle))
 }
 
-fn write(world: &World, run: &RunId, id: &TaskId, bundle: &Bundle) -> Result<(), Error> {
+fn write(world: &World, run: &RunId, id: &TaskId, bundle: &Bundle<Box<RawValue>>) -> Result<(), Error> {
     let path = plan::evidence_file(&world.config, run, id);
     if let Some(folder) = path.parent() {
         world.ports.files.make_folder(folder)?;
@@ -305,7 +301,7 @@ const fn kind(detail: &Detail) -> &'static str {
     }
 }
 
-fn read(world: &World, run: &RunId, id: &TaskId) -> Result<Option<Bundle>, Error> {
+fn read<E: DeserializeOwned>(world: &World, run: &RunId, id: &TaskId) -> Result<Option<Bundle<E>>, Error> {
     let text = world.ports.files.read(&plan::evidence_file(&world.config, run, id))?;
     text.map(|text| json::from_slice(&text).map_err(shape("evidence.json"))).transpose()
 }

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::value::{RawValue, to_raw_value};
 use switchboard_protocol::evidence::{
-    Bundle, Detail, Entry, Evidence, MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_PATCH_BYTES, MAX_TASK_FOLDER_BYTES,
-    Retrospective, TOOL_IDS, Verdict,
+    Bundle, Detail, Evidence, MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_PATCH_BYTES, MAX_TASK_FOLDER_BYTES, Retrospective,
+    TOOL_IDS, Verdict,
 };
 use switchboard_protocol::plan::{SchemaVersion, TaskId};
+
+/// Why evidence can always be written as JSON.
+const WRITABLE: &str = "evidence has only texts, numbers and lists";
 
 /// Why evidence is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,14 +78,15 @@ pub fn subject(id: &str) -> Result<Subject, EvidenceError> {
 }
 
 /// Adds entries about one task to its bundle, or starts a bundle; returns `None` if there is neither. Keeps the newest
-/// [`MAX_ENTRIES`] entries, fewer if the file would exceed [`MAX_BUNDLE_BYTES`].
+/// [`MAX_ENTRIES`] entries, fewer if the file would exceed [`MAX_BUNDLE_BYTES`]; those that are there stay as they are
+/// written.
 ///
 /// # Errors
 /// When the id is unsafe, an entry belongs to another task, a field is out of range, or an entry alone is too large.
 pub fn append(
-    bundle: Option<Bundle>,
+    bundle: Option<Bundle<Box<RawValue>>>,
     entries: impl IntoIterator<Item = Evidence>,
-) -> Result<Option<Bundle>, EvidenceError> {
+) -> Result<Option<Bundle<Box<RawValue>>>, EvidenceError> {
     let mut appended = bundle;
     let mut added = 0;
     for entry in entries {
@@ -97,8 +102,8 @@ pub fn append(
         if bundle.task_id != entry.task_id {
             return Err(EvidenceError::OtherTask { expected: bundle.task_id.clone(), found: entry.task_id });
         }
-        bundle.updated_at.clone_from(&entry.timestamp);
-        bundle.entries.push(Entry::Known(Box::new(entry)));
+        bundle.entries.push(to_raw_value(&entry).expect(WRITABLE));
+        bundle.updated_at = entry.timestamp;
         added += 1;
     }
     if let Some(bundle) = appended.as_mut().filter(|_| added > 0) {
@@ -108,10 +113,10 @@ pub fn append(
 }
 
 /// Drops the oldest entries until the bundle is within its limits. Each of the last `added` entries must fit alone.
-fn shorten(bundle: &mut Bundle, added: usize) -> Result<(), EvidenceError> {
-    let sizes: Vec<_> = bundle.entries.iter().map(|entry| json(entry).len() + 1).collect();
+fn shorten(bundle: &mut Bundle<Box<RawValue>>, added: usize) -> Result<(), EvidenceError> {
+    let sizes: Vec<_> = bundle.entries.iter().map(|entry| entry.get().len() + 1).collect();
     let entries = std::mem::take(&mut bundle.entries);
-    let frame = json(bundle).len();
+    let frame = write(bundle).len();
     bundle.entries = entries;
     if let Some(size) = sizes.iter().rev().take(added).map(|entry| frame + entry).find(|size| *size > MAX_BUNDLE_BYTES)
     {
@@ -131,12 +136,8 @@ fn shorten(bundle: &mut Bundle, added: usize) -> Result<(), EvidenceError> {
 
 /// Serialises a bundle in its file format, without spaces.
 #[must_use]
-pub fn write(bundle: &Bundle) -> String {
-    json(bundle)
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("evidence has only texts, numbers and lists")
+pub fn write(bundle: &Bundle<Box<RawValue>>) -> String {
+    serde_json::to_string(bundle).expect(WRITABLE)
 }
 
 /// Checks that a patch and the folder that it goes into stay within their limits.

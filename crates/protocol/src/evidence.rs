@@ -34,15 +34,15 @@ pub const MAX_ENTRIES: usize = 100;
 pub const TOOL_IDS: [&str; 7] =
     ["sast_scan", "quality_budget", "syntax_check", "placeholder_scan", "sbom_generate", "build", "secretscan"];
 
-/// All evidence about one task, phase or tool.
+/// All evidence about one task, phase or tool. Who only adds to it reads its entries as texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Bundle {
+pub struct Bundle<E = Entry> {
     /// Version of the schema, `"1.0.0"`.
     pub schema_version: SchemaVersion,
     /// Id of the task, `retro-N`, or a tool of [`TOOL_IDS`].
     pub task_id: String,
     /// Entries, oldest first, at most [`MAX_ENTRIES`].
-    pub entries: Vec<Entry>,
+    pub entries: Vec<E>,
     /// Time of the first entry (ISO 8601).
     pub created_at: String,
     /// Time of the last entry (ISO 8601).

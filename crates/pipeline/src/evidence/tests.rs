@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use switchboard_protocol::evidence::Entry;
 
 use super::*;
 
@@ -20,7 +21,7 @@ fn note(summary: String) -> Evidence {
     Evidence { summary, ..evidence("note", "info", json!({})) }
 }
 
-fn append(bundle: Option<Bundle>, entry: Evidence) -> Result<Bundle, EvidenceError> {
+fn append(bundle: Option<Bundle<Box<RawValue>>>, entry: Evidence) -> Result<Bundle<Box<RawValue>>, EvidenceError> {
     super::append(bundle, [entry]).map(Option::unwrap)
 }
 
@@ -88,19 +89,24 @@ fn a_bundle_has_the_swarms_form() {
     );
     let second = append(Some(first.unwrap()), note("done".to_owned())).unwrap();
 
-    insta::assert_snapshot!(serde_json::to_string_pretty(&second).unwrap());
-    assert!(!write(&second).contains('\n'));
+    let text = write(&second);
+    let read: Bundle = serde_json::from_str(&text).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&read).unwrap());
+    assert!(!text.contains('\n'));
 }
 
 #[test]
 fn types_of_the_future_are_kept_as_they_are() {
-    let text = json!({ "schema_version": "1.0.0", "task_id": "1.1", "entries": [{ "type": "dream", "depth": [1] }],
-        "created_at": AT, "updated_at": AT });
+    let dream = r#"{ "type": "dream",  "depth": [1.0] }"#;
+    let text = format!(
+        r#"{{ "schema_version": "1.0.0", "task_id": "1.1", "entries": [{dream}], "created_at": "{AT}", "updated_at": "{AT}" }}"#
+    );
 
-    let bundle: Bundle = serde_json::from_value(text).unwrap();
-    let bundle = append(Some(bundle), note("n".to_owned())).unwrap();
+    let bundle = append(Some(serde_json::from_str(&text).unwrap()), note("n".to_owned())).unwrap();
 
-    assert_eq!(serde_json::to_value(&bundle.entries[0]).unwrap(), json!({ "type": "dream", "depth": [1] }));
+    assert_eq!(bundle.entries[0].get(), dream);
+    let read: Bundle = serde_json::from_str(&write(&bundle)).unwrap();
+    assert!(matches!(read.entries[..], [Entry::Other(_), Entry::Known(_)]), "{read:?}");
     let more = entry("note", "info", &json!({ "later": { "x": 1 } }));
     let read: Entry = serde_json::from_value(more.clone()).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), more);
@@ -110,7 +116,7 @@ fn types_of_the_future_are_kept_as_they_are() {
 fn the_newest_hundred_entries_stay() {
     let bundle = (0..130).fold(None, |bundle, n| Some(append(bundle, note(n.to_string())).unwrap())).unwrap();
 
-    let Entry::Known(oldest) = &bundle.entries[0] else { panic!() };
+    let oldest: Evidence = serde_json::from_str(bundle.entries[0].get()).unwrap();
     assert_eq!((bundle.entries.len(), oldest.summary.as_str()), (100, "30"));
 }
 
