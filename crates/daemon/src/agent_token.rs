@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::Digest;
 
 use crate::bound::names_its_caller;
-use crate::face::{self, Call, Invoke};
+use crate::face::{self, Call, Invoke, Reply};
 
 /// Header that carries a token, in requests and in the answer to `initialize`: MCP's session id.
 pub(crate) const HEADER: &str = "mcp-session-id";
@@ -86,17 +87,19 @@ pub(crate) async fn run(
     invoke: &Arc<dyn Invoke>,
     mut call: Call,
     gone: impl Future<Output = ()>,
-) -> Result<Value, Failure> {
+) -> Result<Reply, Failure> {
     let is_new = names_its_caller(&call.verb) && call.caller.kind == CallerKind::Agent && call.caller.program.is_none();
     let token = is_new.then(|| token_of(&call)).transpose()?;
     if let Some(token) = &token {
         call.caller = bearing(call.caller, token)?;
     }
-    let mut reply = face::run(invoke, call, gone).await?;
-    if let (Some(token), Some(reply)) = (token, reply.as_object_mut()) {
-        reply.insert("token".to_owned(), Value::String(token));
+    let reply = face::run(invoke, call, gone).await?;
+    let Some(token) = token else { return Ok(reply) };
+    let mut reply = face::value_of(&reply)?;
+    if let Some(fields) = reply.as_object_mut() {
+        fields.insert("token".to_owned(), Value::String(token));
     }
-    Ok(reply)
+    to_raw_value(&reply).map_err(|error| Failure::new("internal.bug", format!("a reply with a token: {error}")))
 }
 
 /// Returns a random token.

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, WorkerId};
@@ -17,8 +18,20 @@ use crate::authority::Peer;
 /// Maximum length of an idempotency key in bytes.
 pub const MAX_KEY_BYTES: usize = 200;
 
+/// Reply of a verb: the JSON text that every face sends.
+pub type Reply = Box<RawValue>;
+
+/// Reads a reply.
+///
+/// # Errors
+/// `internal.bug` if it is nested deeper than `serde_json` reads.
+pub(crate) fn value_of(reply: &Reply) -> Result<Value, Failure> {
+    serde_json::from_str(reply.get())
+        .map_err(|error| Failure::new("internal.bug", format!("a reply can't be read: {error}")))
+}
+
 /// Future of a verb's answer.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'a>>;
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>>;
 
 /// A call as a face receives it.
 #[derive(Debug, Clone)]
@@ -170,7 +183,7 @@ pub(crate) async fn admit(
 ///
 /// # Errors
 /// The failure of the policy or the verb; `internal.bug` after a panic.
-pub async fn run(invoke: &Arc<dyn Invoke>, call: Call, gone: impl Future<Output = ()>) -> Result<Value, Failure> {
+pub async fn run(invoke: &Arc<dyn Invoke>, call: Call, gone: impl Future<Output = ()>) -> Result<Reply, Failure> {
     let verb = call.verb.clone();
     let effect = invoke.row(&verb).map(|row| row.effect);
     let admitted = admit(invoke, call, gone).await?;
@@ -195,6 +208,7 @@ pub(crate) mod tests {
 
     use super::*;
     use serde_json::json;
+    use serde_json::value::to_raw_value;
 
     /// Token that [`Echo`] accepts.
     pub(crate) const TOKEN: &str = "right-token";
@@ -231,9 +245,9 @@ pub(crate) mod tests {
                     "merge_run" => {
                         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                         self.merged.store(true, Ordering::SeqCst);
-                        Ok(json!({}))
+                        Ok(text(&json!({})))
                     }
-                    known if ROWS.contains_key(known) => Ok(json!({ "verb": verb, "args": args, "key": key })),
+                    known if ROWS.contains_key(known) => Ok(text(&json!({ "verb": verb, "args": args, "key": key }))),
                     _ => Err(unknown_verb(&verb)),
                 }
             })
@@ -249,6 +263,11 @@ pub(crate) mod tests {
         fn health(&self) -> Value {
             json!({ "status": "ok" })
         }
+    }
+
+    /// Returns a value as a reply.
+    pub(crate) fn text(reply: &Value) -> Reply {
+        to_raw_value(reply).unwrap()
     }
 
     /// Returns a person of this name.

@@ -12,7 +12,7 @@ use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::run::RunSummary;
 
-use crate::face::{Call, Invoke as _};
+use crate::face::{Call, Invoke as _, value_of};
 use crate::verbs::Verbs;
 use crate::{Error, place, project, token};
 
@@ -87,7 +87,8 @@ impl switchboard_files::Host for Host {
     }
 
     fn invoke<'a>(&'a self, sender: Sender<'_>, verb: &'static str, args: Value) -> Answer<'a> {
-        self.verbs.invoke(Call { caller: caller(sender), verb: verb.to_owned(), args, key: None })
+        let call = Call { caller: caller(sender), verb: verb.to_owned(), args, key: None };
+        Box::pin(async move { value_of(&self.verbs.invoke(call).await?) })
     }
 }
 

@@ -22,7 +22,7 @@ use switchboard_protocol::verb::{Access, Profile};
 use crate::agent_token;
 use crate::authority::without_authority;
 use crate::bound::names_its_caller;
-use crate::face::{self, Call, Invoke};
+use crate::face::{self, Call, Invoke, Reply};
 
 mod answer;
 mod instructions;
@@ -128,7 +128,7 @@ impl Server {
         request: CallToolRequestParams,
         effect: Access,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Reply, Failure> {
         let caller = self.bearing(self.caller(context)?, context)?;
         let key = self.key(effect, context)?;
         let args = Value::Object(request.arguments.unwrap_or_default());
@@ -141,7 +141,7 @@ impl Server {
             Origin::Stream { .. } => face::run(&self.invoke, call, gone).await?,
         };
         if names {
-            self.name_stream(&reply);
+            self.name_stream(&face::value_of(&reply)?);
         }
         Ok(reply)
     }

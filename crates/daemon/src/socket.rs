@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authority::Peer;
 use crate::blocking::blocking;
-use crate::face::{self, Invoke, Learned};
+use crate::face::{self, Invoke, Learned, Reply};
 use crate::mcp;
 
 /// Maximum number of open connections: shims, bridges and commands of a large run. Further ones wait in the kernel's queue.
@@ -208,7 +208,7 @@ async fn with_bridges(lineage: Lineage) -> Result<Lineage, Failure> {
     blocking(move || Ok(lineage.with_bridges())).await
 }
 
-async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call, gone: CancellationToken) -> Answer {
+async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call, gone: CancellationToken) -> Answer<Reply> {
     let id = call.id;
     let key = call.key.as_deref().map(face::check_key).transpose();
     let done = match key {
@@ -233,7 +233,7 @@ async fn refuse(write: &mut OwnedWriteHalf, failure: Failure) {
     send(write, &Answer { id: 0, ok: None, error: Some(failure) }).await;
 }
 
-async fn send(write: &mut OwnedWriteHalf, answer: &Answer) {
+async fn send(write: &mut OwnedWriteHalf, answer: &Answer<Reply>) {
     let mut text = match serde_json::to_vec(answer) {
         Ok(text) => text,
         Err(error) => return tracing::error!(%error, "an answer does not serialise"),

@@ -38,7 +38,7 @@ use crate::agent_token::Used;
 use crate::authority::{Authority, Peer, Proof, without_authority};
 use crate::bound::{Bound, names_its_caller};
 use crate::denials::Denials;
-use crate::face::{Admitted, Admitting, Answering, Call, Invoke, Learned};
+use crate::face::{Admitted, Admitting, Answering, Call, Invoke, Learned, Reply};
 use crate::sessions::Sessions;
 use crate::{RootPaths, ServerInfo, token};
 pub(crate) use context::Context;
@@ -236,7 +236,7 @@ impl Verbs {
     }
 
     /// Runs an admitted call; the only place from which handlers run.
-    async fn run_handler(&self, call: Call) -> Result<Value, Failure> {
+    async fn run_handler(&self, call: Call) -> Result<Reply, Failure> {
         let Call { caller, verb, args, key } = call;
         match self.upstreams.find(&verb)? {
             Found::Verb(route) => {

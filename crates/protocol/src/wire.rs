@@ -81,14 +81,15 @@ pub struct Call {
     pub key: Option<String>,
 }
 
-/// The answer to a call: exactly one of `ok` and `error`.
+/// The answer to a call: exactly one of `ok` and `error`. The daemon writes the reply as a text that it has already, a
+/// client reads it as a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct Answer<T = Value> {
     /// Id of the call.
     pub id: u64,
     /// Reply of the verb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ok: Option<Value>,
+    pub ok: Option<T>,
     /// Failure, if there is no reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,

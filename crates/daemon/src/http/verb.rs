@@ -12,7 +12,7 @@ use switchboard_protocol::error::Failure;
 
 use super::problem::Problem;
 use crate::agent_token;
-use crate::face::{self, Call, Invoke};
+use crate::face::{self, Call, Invoke, Reply};
 use crate::mcp::KEY_HEADER;
 
 /// Runs the verb. An empty body is an empty request; `Idempotency-Key` makes a mutating call safe to send again.
@@ -35,7 +35,7 @@ async fn run(
     verb: &str,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<Value, Failure> {
+) -> Result<Reply, Failure> {
     if invoke.row(verb).is_none() {
         return Err(face::unknown_verb(verb));
     }

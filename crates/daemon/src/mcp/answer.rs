@@ -7,15 +7,16 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb;
 
-use crate::face;
+use crate::face::{self, Reply};
 
 /// Converts a verb's answer to a tool result. Failures are tool errors, also for wrong arguments (SEP-1303), so that the model
 /// sees them and can correct the call.
-pub(super) fn of(called: Result<Value, Failure>) -> CallToolResult {
+pub(super) fn of(called: Result<Reply, Failure>) -> CallToolResult {
     match called {
         Ok(reply) => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(reply.to_string())]);
-            result.structured_content = Some(reply);
+            let mut result = CallToolResult::success(vec![ContentBlock::text(reply.get())]);
+            // Missing only if it is nested deeper than a client could read.
+            result.structured_content = serde_json::from_str(reply.get()).ok();
             result
         }
         Err(failure) => {

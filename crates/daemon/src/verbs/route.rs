@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::task::Poll;
 
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::verb::{Row, Verb};
@@ -14,7 +15,7 @@ use super::Verbs;
 use super::arguments::{self, Misfit};
 use super::context::Context;
 use super::wrong_type;
-use crate::face::{self, Answering};
+use crate::face::{self, Answering, Reply};
 
 /// Runs one verb. Every verb in `for_each_verb!` needs an implementation: without one, [`ROUTES`] does not compile.
 pub(crate) trait Handle<V: Verb> {
@@ -86,7 +87,7 @@ where
 {
     Box::pin(async move {
         let reply = verbs.handle(call, typed::<V>(args)?).await?;
-        serde_json::to_value(reply).map_err(|error| Failure::new("internal.bug", format!("{}: {error}", V::NAME)))
+        to_raw_value(&reply).map_err(|error| Failure::new("internal.bug", format!("{}: {error}", V::NAME)))
     })
 }
 
@@ -162,7 +163,7 @@ impl Upstreams {
 ///
 /// # Errors
 /// The failure of the handler; `internal.bug` after a panic.
-pub(crate) async fn caught(name: &str, mut call: Answering<'_>) -> Result<Value, Failure> {
+pub(crate) async fn caught(name: &str, mut call: Answering<'_>) -> Result<Reply, Failure> {
     let done = std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
         Ok(polled) => polled.map(Some),
         Err(_) => Poll::Ready(None),
@@ -203,7 +204,7 @@ mod tests {
         }
 
         fn call<'a>(&'a self, _: &'a Caller, args: Value, _: Option<String>) -> Answering<'a> {
-            Box::pin(async move { Ok(args) })
+            Box::pin(async move { Ok(face::tests::text(&args)) })
         }
     }
 
