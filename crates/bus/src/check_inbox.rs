@@ -14,7 +14,7 @@ use switchboard_store::{Batch, Durability, Query, Row, Store};
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{of_rows, preview};
-use crate::queue::settle_due;
+use crate::queue::expire_due;
 use crate::{Call, Error, addressee, repeated, roster};
 
 /// Default number of messages in an answer.
@@ -46,7 +46,7 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     if owner.folded() != COORDINATOR && roster::agent(store, &owner)?.is_none() {
         return refuse(addressee::absent(store, call, &owner)?);
     }
-    settle_due(store).await?;
+    expire_due(store).await?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let all = matching_messages(&owner, &request)?;
     let is_open = request.mailbox == MailBox::Inbox && !request.include_acked;

@@ -156,7 +156,7 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     if next.is_none_or(|next| next > now) {
         return Ok(Swept { settled: 0, next });
     }
-    Ok(Swept { settled: settle(store, now).await?, next: next_due(store)? })
+    Ok(Swept { settled: expire(store, now).await?, next: next_due(store)? })
 }
 
 /// As [`sweep`], for the many callers that don't ask when the clock acts next: if nothing is due, which is usual, it is
@@ -164,16 +164,16 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
 ///
 /// # Errors
 /// A failure of the store.
-pub(crate) async fn settle_due(store: &Store) -> Result<(), Error> {
+pub(crate) async fn expire_due(store: &Store) -> Result<(), Error> {
     let now = store.now();
     if store.count_up_to(&by_due().le("due", now.0), 1)? > 0 {
-        settle(store, now).await?;
+        expire(store, now).await?;
     }
     Ok(())
 }
 
 /// Applies the effects of time that are due; returns their number.
-async fn settle(store: &Store, now: Millis) -> Result<usize, Error> {
+async fn expire(store: &Store, now: Millis) -> Result<usize, Error> {
     let mut settled = 0;
     for row in store.read(&by_due().le("due", now.0).limit(SWEEP))? {
         let entry = Entry::of(&row)?;
