@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
 use super::build::Kind;
 use super::plant::VARIABLE;
@@ -20,6 +20,8 @@ const MIN_LIMIT: Duration = Duration::from_secs(15);
 const TIMES: u32 = 6;
 /// Interval at which a running test is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// How long processes that were killed may take to end.
+const KILL: Duration = Duration::from_secs(30);
 /// Limit of a test's address space in KiB: a mutant that fills memory in a loop fails before the machine does.
 const MEMORY: &str = "4000000";
 /// Tests of the binary start agents that reserve more addresses than that: when memory is short, they are ended first.
@@ -69,9 +71,23 @@ pub(super) fn run(group: &Group<'_>, variables: &[(&str, &str)], limit: Duration
     let child = test.spawn().with_context(|| program.path.display().to_string())?;
     let ended = ended(child, Instant::now() + limit)?;
     if program.kind == Kind::Binary {
-        processes::with_variable(MARK, &mark).iter().try_for_each(|pid| kill(&pid.to_string()))?;
+        end_marked(&mark)?;
     }
     Ok(ended)
+}
+
+/// Kills all processes with a mark. Looks until it finds none twice: a process that is about to run another program has
+/// no variables for a moment.
+fn end_marked(mark: &str) -> anyhow::Result<()> {
+    let (mut empty, until) = (0, Instant::now() + KILL);
+    while empty < 2 {
+        let found = processes::with_variable(MARK, mark);
+        ensure!(Instant::now() < until, "processes that a test has left don't end: {found:?}");
+        found.iter().try_for_each(|pid| kill(&pid.to_string()))?;
+        empty = if found.is_empty() { empty + 1 } else { 0 };
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
 }
 
 /// Returns a value that no other run of tests has.
