@@ -125,3 +125,42 @@ const READS: &str =
 
 const WRITES_TESTS: &str = "\nYou may add and change tests, and nothing else: what you change elsewhere voids your answer. Don't commit. The gates judge \
 the tests with the change.\n";
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::answer::AnswerKind;
+    use switchboard_protocol::id::Digest;
+    use switchboard_protocol::role::Rights;
+    use switchboard_protocol::run::way::RoleId;
+    use switchboard_protocol::verb::run::RoleChoice;
+
+    use super::*;
+
+    #[test]
+    fn a_worker_that_may_not_read_the_repository_is_told_that_the_diff_is_all_it_gets() {
+        let mut plan = crate::tests::run_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+        let role = RoleId::new("reviewer").unwrap();
+        let (step, task) = (StepId::new("review").unwrap(), plan.plan.phases[0].tasks[0].clone());
+        let work =
+            StepWork { role: role.clone(), writes: Vec::new(), answer: Some(AnswerKind::Review), input: Digest::ZERO };
+        let judging = Judging {
+            step: &step,
+            work: &work,
+            attempt: 1,
+            again: None,
+            diff: "the diff",
+            contracts: None,
+            instructions: "",
+            has_tools: false,
+        };
+
+        let reads = judge(&plan, &task, &judging);
+        let rights = Some(Rights { read: false, ..Rights::default() });
+        plan.roles.insert(role.clone(), RoleChoice { rights, ..RoleChoice::new(role) });
+        let is_kept_out = judge(&plan, &task, &judging);
+
+        assert!(reads.contains(CHANGE) && reads.contains(READS) && !reads.contains(CHANGE_ALONE), "{reads}");
+        assert!(is_kept_out.contains(CHANGE_ALONE) && is_kept_out.contains(KEPT_OUT), "{is_kept_out}");
+        assert!(!is_kept_out.contains(CHANGE) && !is_kept_out.contains(READS), "{is_kept_out}");
+    }
+}

@@ -137,6 +137,14 @@ fn changed_contracts_that_a_report_leaves_out_are_counted() {
     assert_eq!(contracts("diff", 1).unwrap(), ["a.rs: m", "and 1 finding more"]);
     assert_eq!(contracts("diff", 3).unwrap(), ["a.rs: m", "and 3 findings more"]);
     assert_eq!(contracts("lint", 3), None);
+
+    let many: Vec<_> = (0..42).map(|at| contract(&format!("{at}.rs"))).collect();
+    let report = json!({
+        "check": "diff", "verdict": "pass", "summary": "s", "files_checked": 42, "findings": many, "skipped": [],
+        "duration_ms": 1,
+    });
+    let found = of_report(&serde_json::from_value(report).unwrap()).contracts.unwrap();
+    assert_eq!((found.len(), found[39].as_str(), found[40].as_str()), (41, "39.rs: m", "and 2 findings more"));
 }
 
 #[test]

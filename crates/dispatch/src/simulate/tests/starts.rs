@@ -139,6 +139,8 @@ fn a_dry_start_of_a_run_that_a_team_leads_names_each_agent_once_and_starts_nothi
             RoleChoice { agent: AgentName::new("ben").ok(), ..RoleChoice::new(RoleId::new("architekt").unwrap()) };
         let unknown = StartRunRequest { roles: vec![misspelt], ..request.clone() };
         refused(start(daemon, unknown).await, "request.bad-args", "architekt");
+        let unheeded = StartRunRequest { best_of: Some(2), ..request.clone() };
+        refused(start(daemon, unheeded).await, "request.bad-args", "a run that a team leads does not heed best_of");
 
         let reply = start(daemon, request).await.unwrap();
 

@@ -160,9 +160,11 @@ mod tests {
         assert!(check(&[choice("sme")], &asking).is_err());
     }
 
-    /// Worker that a test looks at: its step, if it judges, the files of its task, and its agent.
+    /// Worker that a test looks at: its step, if it judges, whether the plan names a command in place of a coder, the files
+    /// of its task, and its agent.
     struct Of {
         work: Option<StepWork>,
+        has_command: bool,
         files: &'static [&'static str],
         driver: fn(Vec<String>) -> DriverSpec,
         temperature_args: &'static [&'static str],
@@ -174,8 +176,9 @@ mod tests {
 
     /// Returns the code and the text of the refusal of a role's settings for this worker of a team.
     fn refused(of: &Of, said: &RoleChoice) -> Option<(String, String)> {
+        let facts = if of.has_command { serde_json::json!({ "command": ["make"] }) } else { serde_json::json!({}) };
         let plan = crate::tests::run_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "d",
-            "files_touched": of.files }]));
+            "files_touched": of.files, "x-switchboard": facts }]));
         let task = switchboard_protocol::plan::TaskId::new("1.1").unwrap();
         let (_, settings) = plan.settings(&task).unwrap();
         let settings = Settings { team: true, ..settings };
@@ -189,7 +192,7 @@ mod tests {
     #[test]
     fn settings_of_a_role_that_its_worker_can_not_follow_are_refused_and_no_others() {
         let acp = |argv| DriverSpec::Acp { argv };
-        let coder = || Of { work: None, files: &["src/a.rs"], driver: acp, temperature_args: &[] };
+        let coder = || Of { work: None, has_command: false, files: &["src/a.rs"], driver: acp, temperature_args: &[] };
         let judge = |writes| Of { work: Some(step(writes)), ..coder() };
         let command = || Of { driver: |argv| DriverSpec::Exec { argv }, ..coder() };
         let named = |role: &str| RoleChoice::new(RoleId::new(role).unwrap());
@@ -208,6 +211,7 @@ mod tests {
         for (of, said, code, words) in [
             (coder(), disabled(named("coder")), "role.disabled", "the role coder, and that is disabled"),
             (judge(Vec::new()), disabled(reviewer()), "role.disabled", "the role reviewer, and that is disabled"),
+            (Of { has_command: true, ..judge(Vec::new()) }, disabled(reviewer()), "role.disabled", "the role reviewer"),
             (coder(), blind(named("coder")), "plan.no-effect", "may not read"),
             (judge(vec![way::Zone::Tests]), blind(reviewer()), "plan.no-effect", "may not read"),
             (coder(), read_only(named("coder")), "plan.no-effect", "the role coder may write nothing"),
@@ -220,6 +224,7 @@ mod tests {
         }
         for (of, said) in [
             (coder(), disabled(reviewer())),
+            (Of { has_command: true, ..coder() }, disabled(named("coder"))),
             (coder(), RoleChoice { rights: rights(true, &[Zone::Production]), ..named("coder") }),
             (judge(Vec::new()), blind(reviewer())),
             (judge(Vec::new()), read_only(reviewer())),
