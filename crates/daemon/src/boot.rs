@@ -9,6 +9,7 @@ use switchboard_dispatch::{Config, Dispatch, Others, ReadLimits, ReadWorktrees, 
 use switchboard_policy::{Bundle, Policy};
 use switchboard_process::env::{Env, var};
 use switchboard_process::lock::Lock;
+use switchboard_process::task;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::WorkerLimits;
 use switchboard_store::{Clock, Store};
@@ -186,17 +187,17 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     };
     let (verbs, invoke) = verbs::shared(parts);
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
-    let serving = tokio::spawn(socket.serve(listener));
-    let ageing = tokio::spawn(retention::run(store.clone(), stop.clone()));
-    let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
-    let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
-    let resting = tokio::spawn(idle_work::run(place.clone(), store.clone(), stop.clone()));
+    let serving = task::spawn(socket.serve(listener));
+    let ageing = task::spawn(retention::run(store.clone(), stop.clone()));
+    let serving_http = task::spawn(http.serve(invoke, stop.clone()));
+    let sweeping = task::spawn(janitor::run(store.clone(), stop.clone()));
+    let resting = task::spawn(idle_work::run(place.clone(), store.clone(), stop.clone()));
     verbs::withdraw_all(&store).await?;
-    let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
+    let expiring = task::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
     forget_unmade(&place, &dispatch).await;
     dispatch.boot().await?;
     // Only after boot: earlier, every worker would seem to be without a task.
-    let keeping = tokio::spawn(expiry::watch(store.clone(), leases, dispatch.assignees(), stop.clone()));
+    let keeping = task::spawn(expiry::watch(store.clone(), leases, dispatch.assignees(), stop.clone()));
     let no_files = stop.child_token();
     let files = {
         let (host, store, stop) = (files::Host::new(Arc::clone(&verbs)), store.clone(), no_files.clone());

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_policy::Decision;
+use switchboard_process::task;
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::WorkerId;
@@ -70,7 +71,7 @@ impl Denials {
         match self.count(&kind) {
             Due::Now(count) => record(store, &kind, count).await,
             Due::Later => {
-                tokio::spawn(Arc::clone(self).record_later(store.clone(), kind));
+                task::spawn(Arc::clone(self).record_later(store.clone(), kind));
             }
             Due::Nothing => {}
         }

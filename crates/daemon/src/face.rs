@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
+use switchboard_process::task;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, WorkerId};
@@ -189,7 +190,7 @@ pub async fn run(invoke: &Arc<dyn Invoke>, call: Call, gone: impl Future<Output 
     let admitted = admit(invoke, call, gone).await?;
     let task = {
         let invoke = Arc::clone(invoke);
-        tokio::spawn(async move { invoke.run(admitted).await })
+        task::spawn(async move { invoke.run(admitted).await })
     };
     let joined = match effect {
         Some(Access::Written | Access::Synced) => task.await,

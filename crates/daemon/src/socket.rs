@@ -6,6 +6,7 @@ use std::time::Duration;
 use switchboard_dispatch::Dispatch;
 use switchboard_process::lineage::{self, Claims, Lineage, Part};
 use switchboard_process::lines::{Line, Lines};
+use switchboard_process::task;
 use switchboard_protocol::caller::{Caller, CallerKind, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
@@ -56,7 +57,7 @@ impl Socket {
             match accepted {
                 Ok((stream, _)) => {
                     let socket = self.clone();
-                    tokio::spawn(async move {
+                    task::spawn(async move {
                         socket.connection(stream).await;
                         drop(place);
                     });
@@ -191,7 +192,7 @@ impl Socket {
             let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
             let (invoke, caller, write) = (Arc::clone(&self.invoke), caller.clone(), Arc::clone(&write));
             let gone = gone.clone();
-            tokio::spawn(async move {
+            task::spawn(async move {
                 let answer = answer(&invoke, caller, call, gone).await;
                 send(&mut *write.lock().await, &answer).await;
                 drop(slot);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_process::git::Repo;
+use switchboard_process::task;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::StopCause;
@@ -91,7 +92,7 @@ impl Dispatch {
             }
             for whole in self.stopped_with_parts(&live)? {
                 let this = self.clone();
-                tokio::spawn(async move { this.stop_parts(&whole, None).await });
+                task::spawn(async move { this.stop_parts(&whole, None).await });
             }
             // Drivers start after the engines, because they wait for runs that are live.
             for row in led {
@@ -104,9 +105,9 @@ impl Dispatch {
             self.world.booted.cancel();
             // The position is read before the runs are checked, so that an answer given meanwhile is not missed.
             let told = self.world.store.head().lsn;
-            tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world), told));
+            task::spawn(crate::needs::tell_answers(Arc::clone(&self.world), told));
             // A merge into the user's branch may take minutes; only another merge has to wait for it.
-            tokio::spawn(finish_merges(Arc::clone(&self.world)));
+            task::spawn(finish_merges(Arc::clone(&self.world)));
             Ok(())
         })
     }
@@ -203,7 +204,7 @@ impl Dispatch {
         engine.adopt();
         drop(permit);
         self.world.troubles.passed(&run);
-        tokio::spawn(async move {
+        task::spawn(async move {
             let mut has_panicked = has_panicked(engine.run()).await;
             // The run keeps its claims: its workers are still alive.
             if has_panicked && this.may_restart(&run).await {
@@ -298,7 +299,7 @@ impl Dispatch {
         self.count_live();
         self.world.troubles.passed(run);
         let (this, run) = (self.clone(), run.clone());
-        tokio::spawn(async move {
+        task::spawn(async move {
             let has_panicked = has_panicked(driver.run()).await;
             let is_again = has_panicked && this.may_restart(&run).await;
             // Another driver may have been started meanwhile.
@@ -323,7 +324,7 @@ impl Dispatch {
 
 /// Runs a future to its end in a separate task; returns true if it panicked.
 async fn has_panicked(work: impl Future<Output = ()> + Send + 'static) -> bool {
-    AbortOnDropHandle::new(tokio::spawn(work)).await.is_err_and(|error| error.is_panic())
+    AbortOnDropHandle::new(task::spawn(work)).await.is_err_and(|error| error.is_panic())
 }
 
 /// Completes or abandons the merges that the last daemon had begun, then carries out those approved by a person

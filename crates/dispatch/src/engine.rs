@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_pipeline::run::Waits;
+use switchboard_process::task;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
@@ -365,9 +366,9 @@ impl Engine {
         let me = self.me.clone();
         let about = effect.attempt();
         let retries = about.as_ref().map(|(task, _)| self.recorded.state().retries_of(task));
-        let carried_out = AbortOnDropHandle::new(tokio::spawn(effect::carry_out(ctx, effect)));
+        let carried_out = AbortOnDropHandle::new(task::spawn(effect::carry_out(ctx, effect)));
         let end = self.effects.0.clone();
-        tokio::spawn(async move {
+        task::spawn(async move {
             let Some(carried_out) = end.run_until_cancelled(carried_out).await else { return };
             // A defect in one effect must not leave its task waiting forever.
             let outcome = match carried_out {

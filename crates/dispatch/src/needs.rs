@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_needs::Ended;
+use switchboard_process::task;
 use switchboard_protocol::event::{Lsn, NewEvent};
 use switchboard_protocol::frame::{PermissionOption, ShimCommand};
 use switchboard_protocol::id::{NeedId, RunId, WorkerId};
@@ -138,7 +139,7 @@ async fn tell_from(world: &Arc<World>, after: Lsn) -> Result<Lsn, Error> {
             if let (NeedKind::Merge, Some(run)) = (need.kind, &need.run) {
                 // Answers to workers don't wait for a merge.
                 let (world, run) = (Arc::clone(world), run.clone());
-                tokio::spawn(async move { confirm_merge::resolve(&world, &run).await });
+                task::spawn(async move { confirm_merge::resolve(&world, &run).await });
                 continue;
             }
             let link = need.worker.and_then(|worker| world.link(&worker));

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use switchboard_process::task;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::worker::WorkerFact;
@@ -17,7 +18,7 @@ impl Dispatch {
     /// Records that a worker's agent listed our tools, once per worker.
     pub fn tools_listed(&self, worker: &WorkerId) {
         let (world, worker) = (Arc::clone(&self.world), worker.clone());
-        tokio::spawn(async move {
+        task::spawn(async move {
             if let Err(error) = record(&world, &worker).await {
                 tracing::warn!(%worker, %error, "that the agent knows our tools was not recorded");
             }

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use switchboard_pipeline::run::Waits;
 use switchboard_pipeline::team::repeat::Finding;
+use switchboard_process::task;
 use switchboard_protocol::frame::ShimCommand;
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -151,7 +152,7 @@ impl Reachable {
     /// Watches the worker until it has ended or is lost.
     pub(crate) fn watch(self, plan: Arc<RunPlan>, task: TaskId, engine: Handle) {
         let Self { link, signals } = self;
-        tokio::spawn(async move {
+        task::spawn(async move {
             watch(&link.world, plan, task, link.link.worker(), engine, signals).await;
         });
     }

@@ -6,7 +6,7 @@
 //! call), [`orphans`] (subreaper and sweep), [`sandbox`] (what a process may access), [`lock`] (one owner per file), [`journal`]
 //! (append-only lines that survive a kill), [`mod@file`] (atomic replacement of files), [`lines`] (lines of bounded length), [`slots`]
 //! (numbers that one process has at a time), [`signal_files`] (requests of a person to a run while no daemon answers), [`sockets`] (free
-//! ports) and [`memory`] (returns memory after a burst).
+//! ports), [`task`] (tasks of the async runtime) and [`memory`] (returns memory after a burst).
 
 pub mod clock;
 mod die;
@@ -26,6 +26,7 @@ pub mod signal_files;
 pub mod slots;
 pub mod sockets;
 pub mod spawn;
+pub mod task;
 
 pub use die::die;
 pub use error::Error;

@@ -13,6 +13,7 @@ use axum::extract::{Extension, Query};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use switchboard_process::task;
 use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::MAX_LINE_BYTES;
@@ -94,10 +95,10 @@ impl Sessions {
         let stop = self.0.stop.child_token();
         let invoke = Arc::clone(&self.0.invoke);
         let served = mcp::serve_lines(invoke, agent.clone(), read, write, format!("sse-{id}"), stop.clone());
-        tokio::spawn(served);
+        task::spawn(served);
         let endpoint = token.map_or_else(String::new, |token| format!("&token={token}"));
         let endpoint = format!("event: endpoint\ndata: /messages?sessionId={id}{endpoint}\n\n");
-        tokio::spawn(self.clone().pump((id, agent), endpoint, answers, events, (stop, place)));
+        task::spawn(self.clone().pump((id, agent), endpoint, answers, events, (stop, place)));
         Ok(Body::from_stream(ReceiverStream::new(stream)))
     }
 
@@ -179,7 +180,7 @@ pub(super) async fn take(
     let busy = || Problem(Failure::new("store.busy", "the session takes nothing more for now")).into_response();
     let Ok(place) = Arc::clone(&session.posts).try_acquire_owned() else { return busy() };
     // In its own task: a client that disconnects in the middle must not leave half a line.
-    let taking = tokio::spawn(async move {
+    let taking = task::spawn(async move {
         let mut lines = session.lines.lock().await;
         let written = lines.write_all(&line).await;
         drop(place);

@@ -11,6 +11,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use switchboard_process::lines::{Line, Lines};
+use switchboard_process::task;
 use switchboard_protocol::wire::MAX_LINE_BYTES;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -74,7 +75,7 @@ impl LineTransport {
             read: BufReader::new(read),
             lines: Lines::new(MAX_LINE_BYTES),
             out: Some(out),
-            writer: tokio::spawn(write_lines(write, lines)),
+            writer: task::spawn(write_lines(write, lines)),
             reply: None,
             is_over: false,
             slots: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
