@@ -4,12 +4,9 @@ use std::pin::Pin;
 
 use tokio::task::JoinHandle;
 
-/// A future whose type is forgotten.
-pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-/// Starts a task, as [`tokio::spawn`] does, whose code for a task is compiled anew for each type of future: about 1,500 lines
-/// of the compiler's intermediate code. Here it is compiled once for each type of result.
+/// Starts a task, as [`tokio::spawn`] does. The runtime's code for a task, some 1,500 lines of the compiler's intermediate code,
+/// is compiled once for each type of result here, not for each future.
 pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-    let future: Boxed<T> = Box::pin(future);
+    let future: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(future);
     tokio::spawn(future)
 }

@@ -180,8 +180,7 @@ impl<'de> Deserializer<'de> for Argument<'_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let fields = self.fields(&visitor)?;
-        visitor.visit_map(fields)
+        self.deserialize_map(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
