@@ -159,14 +159,13 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     Ok(Swept { settled: expire(store, now).await?, next: next_due(store)? })
 }
 
-/// As [`sweep`], for the many callers that don't ask when the clock acts next: if nothing is due, which is usual, it is
-/// one look into an index.
+/// As [`sweep`], for the many callers that don't ask when the clock acts next.
 ///
 /// # Errors
 /// A failure of the store.
 pub(crate) async fn expire_due(store: &Store) -> Result<(), Error> {
     let now = store.now();
-    if store.count_up_to(&by_due().le("due", now.0), 1)? > 0 {
+    if next_due(store)?.is_some_and(|next| next <= now) {
         expire(store, now).await?;
     }
     Ok(())
@@ -175,7 +174,7 @@ pub(crate) async fn expire_due(store: &Store) -> Result<(), Error> {
 /// Applies the effects of time that are due; returns their number.
 async fn expire(store: &Store, now: Millis) -> Result<usize, Error> {
     let mut settled = 0;
-    for row in store.read(&by_due().le("due", now.0).limit(SWEEP))? {
+    for row in store.read(&Query::table(MESSAGES).le("due", now.0).asc("due").limit(SWEEP))? {
         let entry = Entry::of(&row)?;
         let Some(turn) = entry.item.expire(now) else { continue };
         let mut batch = Batch::new(Durability::Written).event(entry.turned(turn, "", "switchboard")?);
@@ -191,10 +190,5 @@ async fn expire(store: &Store, now: Millis) -> Result<usize, Error> {
 
 /// Returns when the clock acts on a message next.
 fn next_due(store: &Store) -> Result<Option<Millis>, Error> {
-    Ok(store.read(&by_due().limit(1))?.first().and_then(|row| millis(row, "due")))
-}
-
-/// Returns the query for messages on which the clock will act, the next first.
-fn by_due() -> Query {
-    Query::table(MESSAGES).ge("due", 0_i64).asc("due")
+    Ok(store.least(MESSAGES, "due")?.map(Millis))
 }

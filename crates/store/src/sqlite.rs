@@ -191,10 +191,22 @@ impl Sqlite {
         self.read(core, |session| session.read_count_up_to(query, most))
     }
 
-    /// Returns one row by its key.
-    pub(crate) fn row(&self, core: &Core, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
+    /// Returns the number in a column of the first row that matches a query.
+    pub(crate) fn first_number(&self, core: &Core, query: &Query, column: &str) -> Result<Option<i64>, Error> {
+        self.inner.flush_for(query.table)?;
+        self.read(core, |session| session.read_first_number(query, column))
+    }
+
+    /// Applies `look` to one row, by its key.
+    pub(crate) fn look<T>(
+        &self,
+        core: &Core,
+        table: &'static Table,
+        key: &[Cell],
+        look: impl Fn(&Row) -> T,
+    ) -> Result<Option<T>, Error> {
         core.alive()?;
-        self.inner.look(table, key, Row::clone, |key| self.read(core, |session| session.read_row(table, key)))
+        self.inner.look(table, key, look, |key| self.read(core, |session| session.read_row(table, key)))
     }
 
     /// Returns the revision of a subject.

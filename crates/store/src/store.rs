@@ -4,7 +4,7 @@ mod backup;
 mod search;
 mod sweep;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -48,7 +48,11 @@ pub struct Store {
 struct Inner {
     backend: Backend,
     core: Arc<Core>,
+    least: Mutex<Least>,
 }
+
+/// Answers of [`Store::least`] by table and column, each with the end of the log for which it holds.
+type Least = HashMap<(&'static str, &'static str), (Lsn, Option<i64>)>;
 
 /// A closed set; a third backend, PostgreSQL, is planned.
 enum Backend {
@@ -67,7 +71,7 @@ impl Store {
     /// [`Error::Newer`]; [`Error::Schema`] when a declaration is invalid; [`Error::Io`] for folder and files.
     pub fn open(config: Config, projections: Vec<Box<dyn Projection>>) -> Result<Self, Error> {
         let (sqlite, core) = Sqlite::open(&config, Schema::new(projections)?)?;
-        Ok(Self { inner: Arc::new(Inner { backend: Backend::Sqlite(sqlite), core }) })
+        Ok(Self { inner: Arc::new(Inner { backend: Backend::Sqlite(sqlite), core, least: Mutex::default() }) })
     }
 
     /// Creates an empty store in memory, with the same contract.
@@ -79,7 +83,8 @@ impl Store {
         let schema = Schema::new(projections).expect("a projection's declaration is a constant of the program");
         let memory = Memory::new(&schema);
         let core = Arc::new(Core::new(schema, "chain_memory".to_owned(), 1, clock, Tip::START));
-        Self { inner: Arc::new(Inner { backend: Backend::Memory(Mutex::new(memory)), core }) }
+        let backend = Backend::Memory(Mutex::new(memory));
+        Self { inner: Arc::new(Inner { backend, core, least: Mutex::default() }) }
     }
 
     /// Writes a batch: checks, in this order, its epoch, whether the call was made before, the expected revisions and
@@ -152,15 +157,47 @@ impl Store {
         }
     }
 
+    /// Returns the smallest number in a column; `None` if no row has one. The answer is remembered until the next commit.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn least(&self, table: &'static str, column: &'static str) -> Result<Option<i64>, Error> {
+        self.inner.core.alive()?;
+        // Taken before the query, which sees at least what is committed up to here.
+        let lsn = self.head().lsn;
+        let known = lock(&self.inner.least).get(&(table, column)).copied();
+        if let Some((_, least)) = known.filter(|(at, _)| *at == lsn) {
+            return Ok(least);
+        }
+        let query = Query::table(table).ge(column, i64::MIN).asc(column).limit(1);
+        self.inner.core.schema.check_query(&query)?;
+        let least = match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.first_number(&self.inner.core, &query, column)?,
+            Backend::Memory(memory) => {
+                self.inner.alive(memory)?.rows(&query)?.first().and_then(|row| row.get_int(column))
+            }
+        };
+        lock(&self.inner.least).insert((table, column), (lsn, least));
+        Ok(least)
+    }
+
     /// Returns one row by its key.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
     pub fn get(&self, table: &'static str, key: &[Cell]) -> Result<Option<Row>, Error> {
+        self.look(table, key, Row::clone)
+    }
+
+    /// Returns what `look` takes from one row, by its key, without a copy of the row. Other commits may wait while it looks.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn look<T>(&self, table: &'static str, key: &[Cell], look: impl Fn(&Row) -> T) -> Result<Option<T>, Error> {
         let table = self.inner.core.schema.check_key(table, key)?;
         match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.row(&self.inner.core, table, key),
-            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.row(table, key)),
+            Backend::Sqlite(sqlite) => sqlite.look(&self.inner.core, table, key, look),
+            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.row(table, key).as_ref().map(look)),
         }
     }
 

@@ -64,6 +64,13 @@ impl<'a> Session<'a> {
         statement.query_row(params_from_iter(parameters), |row| number(row, 0)).map_err(db)
     }
 
+    pub(super) fn read_first_number(&self, query: &Query, column: &str) -> Result<Option<i64>, Error> {
+        let table = self.schema.table(query.table)?;
+        let (sql, parameters) = sql::select(table, query, &format!("\"{column}\""), true);
+        let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
+        statement.query_row(params_from_iter(parameters), |row| row.get(0)).optional().map_err(db)
+    }
+
     pub(super) fn read_cursor(&self, name: &str) -> Result<Lsn, Error> {
         let sql = "SELECT lsn, sum FROM cursors WHERE name = ?1";
         let mut statement = self.connection.prepare_cached(sql).map_err(db)?;

@@ -139,6 +139,12 @@ fn compare(disk: &Fixture, memory: &Fixture, queries: &[Query]) {
         let few = |it: &Fixture| it.store.count_up_to(query, 2).unwrap();
         assert_eq!((few(disk), few(memory)), (few(memory), memory.store.count(query).unwrap().min(2)), "{query:?}");
     }
+    for (table, column) in [("owners", "waiting"), ("notes", "lsn"), ("notes", "weight")] {
+        let least = |it: &Fixture| it.store.least(table, column).unwrap();
+        let numbers = memory.store.read(&Query::table(table)).unwrap();
+        let expected = numbers.iter().filter_map(|row| row.get_int(column)).min();
+        assert_eq!((least(disk), least(memory)), (expected, expected), "{table}.{column}");
+    }
     let log = |it: &Fixture| -> Vec<_> {
         let events = it.store.events(0, &Filter::all(), usize::MAX).unwrap();
         let body = |lsn| it.store.body(lsn).unwrap();

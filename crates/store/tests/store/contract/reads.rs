@@ -49,6 +49,18 @@ fn sorts_null_first_text_by_bytes_and_ties_by_key(it: &Fixture) {
     assert_eq!(lsns(it, &Query::table("notes")), [1, 2, 5, 6, 3, 4]);
 }
 
+fn the_least_number_follows_every_commit(it: &Fixture) {
+    let least = || it.store.least("notes", "weight").unwrap();
+    assert_eq!(least(), None);
+    filled(it);
+    assert_eq!((least(), least()), (Some(-5), Some(-5)));
+
+    it.commit(Batch::synced().event(post_with(json!({"owner": "bob", "weight": -7})))).unwrap();
+
+    assert_eq!(least(), Some(-7));
+    assert_eq!(it.store.least("notes", "color").unwrap_err().failure().code, "internal.bug");
+}
+
 fn pages_and_counts(it: &Fixture) {
     filled(it);
     let notes = || Query::table("notes").asc("lsn");
@@ -112,6 +124,7 @@ fn reads_see_every_commit_that_was_answered(it: &Fixture) {
 on_every_backend!(
     filters_by_every_operator,
     sorts_null_first_text_by_bytes_and_ties_by_key,
+    the_least_number_follows_every_commit,
     pages_and_counts,
     gets_whole_rows_by_key,
     refuses_queries_that_do_not_fit,
