@@ -43,7 +43,7 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     if !is_own && !call.caller.is_person() {
         return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the inbox of {owner}")));
     }
-    if owner.folded() != COORDINATOR && roster::agent(store, &owner)?.is_none() {
+    if owner.folded() != COORDINATOR && !roster::is_known(store, &owner)? {
         return refuse(addressee::absent(store, call, &owner)?);
     }
     expire_due(store).await?;

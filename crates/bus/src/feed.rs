@@ -39,7 +39,7 @@ pub async fn read_inbox_events(
     if owner.folded() != call.caller.name.folded() && !call.caller.is_person() {
         return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the mail of {owner}")));
     }
-    if roster::agent(store, &owner)?.is_none() {
+    if !roster::is_known(store, &owner)? {
         return refuse(addressee::absent(store, call, &owner)?);
     }
     let mut from = request.cursor.as_deref().map_or_else(|| Ok(store.head().lsn), |cursor| place(store, cursor))?;

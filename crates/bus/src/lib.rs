@@ -65,7 +65,7 @@ pub use receive_messages::receive_messages;
 pub use register_agent::{departure, name_taken, register_agent, register_chat_agent, register_terminal, registration};
 pub use resolve::resolve;
 pub use retention::RETENTION;
-pub use roster::{agent, held_by, holder, holds, kind_of, roster, unread_total};
+pub use roster::{agent, held_by, holder, kind_of, roster, unread_total};
 pub use search_messages::search_messages;
 pub use send_message::{send_message, send_team_message};
 pub use send_request::send_request;

@@ -34,45 +34,40 @@ pub fn agent(store: &Store, name: &AgentName) -> Result<Option<Agent>, Error> {
     Ok(entry(store, name)?.map(|entry| entry.agent))
 }
 
-/// Returns true if an agent's name belongs to a program.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn holds(store: &Store, name: &AgentName, program: &Process) -> Result<bool, Error> {
-    Ok(entry(store, name)?.is_some_and(|entry| is_held(&entry, program)))
-}
-
 /// Returns the agent that a program has registered, the newest if there are several; `None` if there is none. Searches
 /// the whole roster.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn held_by(store: &Store, program: &Process) -> Result<Option<AgentName>, Error> {
-    let mut newest: Option<Agent> = None;
+    let mut newest: Option<(i64, AgentName)> = None;
     for row in store.read(&Query::table(AGENTS).asc("id").limit(10_000))? {
-        let entry = of_row(store, &row)?;
-        let is_newer = newest.as_ref().is_none_or(|before| before.last_seen <= entry.agent.last_seen);
-        if is_held(&entry, program) && is_newer {
-            newest = Some(entry.agent);
+        let seen = row.get_int("last_seen").unwrap_or(0);
+        let is_newer = newest.as_ref().is_none_or(|(before, _)| *before <= seen);
+        if is_newer && holder_of(&row)?.as_ref() == Some(program) {
+            newest = Some((seen, written(&row)?));
         }
     }
-    Ok(newest.map(|agent| agent.name))
+    Ok(newest.map(|(_, name)| name))
 }
 
-/// Returns the program to which an agent's name belongs; `None` if the name is free or a terminal's.
+/// Returns the program to which an agent's name belongs, without reading its mail; `None` if the name is free or a terminal's.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn holder(store: &Store, name: &AgentName) -> Result<Option<Process>, Error> {
-    let entry = entry(store, name)?;
-    let entry = entry.filter(|entry| !entry.agent.has_left && entry.agent.kind != AgentKind::Terminal);
-    Ok(entry.and_then(|entry| entry.holder))
+    Ok(look(store, name, holder_of)?.flatten())
 }
 
-/// Returns true if the program holds the entry. A terminal is identified by its own process, not by the program that
+/// Returns the program that holds a row's name. A terminal is identified by its own process, not by the program that
 /// registers it.
-fn is_held(entry: &Entry, program: &Process) -> bool {
-    !entry.agent.has_left && entry.agent.kind != AgentKind::Terminal && entry.holder.as_ref() == Some(program)
+fn holder_of(row: &Row) -> Result<Option<Process>, Error> {
+    let is_held = !row.get_bool("gone") && kind(row)? != AgentKind::Terminal;
+    Ok(is_held.then(|| process(row, "holder")).flatten())
+}
+
+fn process(row: &Row, column: &str) -> Option<Process> {
+    row.get_text(column).and_then(|text| serde_json::from_str(text).ok())
 }
 
 /// Returns the number of messages that are not acknowledged yet.
@@ -84,7 +79,18 @@ pub fn unread_total(store: &Store) -> Result<u64, Error> {
 }
 
 pub(crate) fn entry(store: &Store, name: &AgentName) -> Result<Option<Entry>, Error> {
-    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(|row| of_row(store, row)).transpose()
+    let row = store.get(AGENTS, &[name.folded().into()])?;
+    row.as_ref().map(|row| of_row(store, row)).transpose()
+}
+
+/// Returns what `take` takes from an agent's row.
+fn look<T>(store: &Store, name: &AgentName, take: fn(&Row) -> Result<T, Error>) -> Result<Option<T>, Error> {
+    store.look(AGENTS, &[name.folded().into()], take)?.transpose()
+}
+
+/// Returns true if there is an agent with this name, in any spelling.
+pub(crate) fn is_known(store: &Store, name: &AgentName) -> Result<bool, Error> {
+    Ok(look(store, name, |_| Ok(()))?.is_some())
 }
 
 /// Returns the kind of an agent, without reading its mail.
@@ -92,13 +98,12 @@ pub(crate) fn entry(store: &Store, name: &AgentName) -> Result<Option<Entry>, Er
 /// # Errors
 /// When the store can't be read.
 pub fn kind_of(store: &Store, name: &AgentName) -> Result<Option<AgentKind>, Error> {
-    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(kind).transpose()
+    look(store, name, kind)
 }
 
 /// Returns an agent's name as written, and whether it has left, without reading its mail.
 pub(crate) fn presence(store: &Store, name: &AgentName) -> Result<Option<(AgentName, bool)>, Error> {
-    let Some(row) = store.get(AGENTS, &[name.folded().into()])? else { return Ok(None) };
-    Ok(Some((written(&row)?, row.get_bool("gone"))))
+    look(store, name, |row| Ok((written(row)?, row.get_bool("gone"))))
 }
 
 fn written(row: &Row) -> Result<AgentName, Error> {
@@ -109,8 +114,7 @@ fn written(row: &Row) -> Result<AgentName, Error> {
 pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Entry, Error> {
     let word = |column| row.get_text(column).unwrap_or_default().to_owned();
     let kind = kind(row)?;
-    let a_process = |column| row.get_text(column).and_then(|text| serde_json::from_str::<Process>(text).ok());
-    let (process, holder) = (a_process("process"), a_process("holder"));
+    let (process, holder) = (process(row, "process"), process(row, "holder"));
     let (icon, color) = style(kind, row.get_text("purpose").unwrap_or_default());
     let agent = Agent {
         name: written(row)?,

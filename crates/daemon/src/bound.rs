@@ -42,27 +42,23 @@ impl Bound {
         if caller.kind != CallerKind::Agent {
             return Ok(caller);
         }
-        let caller = self.registered(store, caller)?;
+        let holder = switchboard_bus::holder(store, &caller.name)?;
+        if holder.is_some() && holder == caller.program {
+            return Ok(caller);
+        }
+        // A program may hold several names; a connection that claims none of them acts under the one registered last.
+        if let Some(program) = &caller.program
+            && let Some(name) = self.find(store, program)?
+        {
+            return Ok(Caller { name, ..caller });
+        }
         // A caller without a name of its own is about to get one.
         if names_its_caller(verb) {
             return Ok(caller);
         }
-        let holder = switchboard_bus::holder(store, &caller.name)?;
-        match holder.filter(|holder| caller.program.as_ref() != Some(holder) && is_alive(holder)) {
+        match holder.filter(is_alive) {
             None => Ok(caller),
             Some(holder) => Err(switchboard_bus::name_taken(&caller.name, &holder)),
-        }
-    }
-
-    fn registered(&self, store: &Store, caller: Caller) -> Result<Caller, Failure> {
-        let Some(program) = &caller.program else { return Ok(caller) };
-        // A program may hold several names; a connection that claims one of them acts under it.
-        if switchboard_bus::holds(store, &caller.name, program)? {
-            return Ok(caller);
-        }
-        match self.find(store, program)? {
-            Some(name) => Ok(Caller { name, ..caller }),
-            None => Ok(caller),
         }
     }
 
@@ -77,7 +73,9 @@ impl Bound {
         match known {
             Some(None) => return Ok(None),
             // Checked again, because a person may have freed the name, or a run taken it.
-            Some(Some(name)) if switchboard_bus::holds(store, &name, program)? => return Ok(Some(name)),
+            Some(Some(name)) if switchboard_bus::holder(store, &name)?.as_ref() == Some(program) => {
+                return Ok(Some(name));
+            }
             Some(Some(_)) | None => {}
         }
         let found = switchboard_bus::held_by(store, program)?;

@@ -84,7 +84,7 @@ impl Verbs {
             return Err(Failure::new("seat.not-yours", what).hint("report_step without `run` and `fence`"));
         }
         let is_registered = match &caller.program {
-            Some(program) => switchboard_bus::holds(&self.store, &caller.name, program).map_err(Failure::from)?,
+            Some(program) => switchboard_bus::holder(&self.store, &caller.name)?.as_ref() == Some(program),
             None => false,
         };
         let is_person = caller.is_person();
