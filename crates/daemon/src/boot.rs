@@ -202,7 +202,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let files = {
         let (host, store, stop) = (files::Host::new(Arc::clone(&verbs)), store.clone(), no_files.clone());
         let runtime = tokio::runtime::Handle::current();
-        tokio::task::spawn_blocking(move || switchboard_files::serve(Arc::new(host), store, runtime, &stop))
+        task::spawn_blocking(move || switchboard_files::serve(Arc::new(host), store, runtime, &stop))
     };
     announce(&info, &place)?;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use switchboard_process::task;
 use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -36,15 +37,15 @@ pub(crate) async fn run(place: RootPaths, store: Store, stop: CancellationToken)
             }
         }
         let (noted, kept) = (place.clone(), store.clone());
-        if let Err(error) = tokio::task::spawn_blocking(move || note_head(&noted, &kept, false)).await {
+        if let Err(error) = task::spawn_blocking(move || note_head(&noted, &kept, false)).await {
             tracing::debug!(%error, "the record's head could not be noted");
         }
-        if let Err(error) = tokio::task::spawn_blocking(switchboard_process::memory::give_back).await {
+        if let Err(error) = task::spawn_blocking(switchboard_process::memory::give_back).await {
             tracing::debug!(%error, "memory could not be given back");
         }
         // Every thread has to run once, to return its memory; an idle one would not wake up for a task that takes no time.
         for _ in 0..WORKERS {
-            tokio::spawn(async { std::thread::sleep(TURN) });
+            task::spawn(async { std::thread::sleep(TURN) });
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use switchboard_process::task;
 use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +38,7 @@ async fn sweep(store: &Store) {
     }
     // Dropped texts stay in the logs until those are cut.
     let store = store.clone();
-    match tokio::task::spawn_blocking(move || store.checkpoint(switchboard_store::Checkpoint::Truncate)).await {
+    match task::spawn_blocking(move || store.checkpoint(switchboard_store::Checkpoint::Truncate)).await {
         Ok(Ok(stats)) => tracing::debug!(?stats, "the logs are cut"),
         Ok(Err(error)) => tracing::warn!(%error, "the logs could not be cut"),
         Err(error) => tracing::warn!(%error, "the logs could not be cut"),

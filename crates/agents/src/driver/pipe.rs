@@ -5,6 +5,7 @@ use std::time::Duration;
 use switchboard_process::clock::Deadline;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::{Capture, Child, Signal, Spawn, Terminated};
+use switchboard_process::task;
 use switchboard_protocol::text::unstyled;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -81,20 +82,20 @@ impl Pipe {
         if let Some(taker) = taker {
             let listener = taker.take().map_err(Error::io("take the listener of a constrained agent"))?;
             let hosts = start.hosts.clone();
-            tasks.spawn(async move {
+            tasks.spawn(task::boxed(async move {
                 if let Err(error) = proxy::serve(listener, hosts).await {
                     tracing::error!(%error, "a constrained agent reaches no host any more");
                 }
-            });
+            }));
         }
         if let Some(stdout) = child.stdout.take() {
-            tasks.spawn(read(Stream::Out, stdout, sender.clone()));
+            tasks.spawn(task::boxed(read(Stream::Out, stdout, sender.clone())));
         }
         if let Some(stderr) = child.stderr.take() {
-            tasks.spawn(read(Stream::Err, stderr, sender.clone()));
+            tasks.spawn(task::boxed(read(Stream::Err, stderr, sender.clone())));
         }
         if let Some(stdin) = child.stdin.take() {
-            tasks.spawn(write(stdin, messages, sender));
+            tasks.spawn(task::boxed(write(stdin, messages, sender)));
         }
         let stderr = Capture::new(STDERR_KEPT);
         Ok(Self { child, heard, outgoing: Some(outgoing), stderr, drained_by: None, _tasks: tasks })

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_process::task;
 use switchboard_protocol::isolation::Host;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -48,11 +49,11 @@ pub(super) async fn serve(listener: std::net::TcpListener, hosts: Vec<Host>) -> 
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
         let (agent, _) = listener.accept().await.map_err(failed())?;
         let hosts = Arc::clone(&hosts);
-        connections.spawn(async move {
+        connections.spawn(task::boxed(async move {
             let done = timeout(MAX_CONNECTION_TIME, carry(agent, &hosts)).await;
             tracing::debug!(?done, "a connection of a constrained agent is over");
             drop(permit);
-        });
+        }));
         while connections.try_join_next().is_some() {}
     }
     Ok(())

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_process::env::Env;
 use switchboard_process::spawn::{Spawn, StopFlag};
+use switchboard_process::task;
 use tokio::sync::watch;
 
 use super::rpc::Out;
@@ -186,7 +187,7 @@ impl Player {
         self.ignores_stop.set(true);
         let mut terminate = signal(SignalKind::terminate()).map_err(|e| e.to_string())?;
         // Deliberately never ends before the process: it swallows SIGTERM.
-        tokio::spawn(async move { while terminate.recv().await.is_some() {} });
+        task::spawn(async move { while terminate.recv().await.is_some() {} });
         Ok(())
     }
 
@@ -197,7 +198,7 @@ impl Player {
         let guard = StopOnDrop(flag.clone());
         let env = Env::plain().inherit(["SWITCHBOARD_WORKER", "SWITCHBOARD_TASK", "SWITCHBOARD_ATTEMPT"]);
         let spawn = Spawn::new(argv).cwd(&self.cwd).env_only(env).wall(SHELL).stopped_by(flag);
-        let output = tokio::task::spawn_blocking(move || spawn.output()).await.map_err(|e| e.to_string())?;
+        let output = task::spawn_blocking(move || spawn.output()).await.map_err(|e| e.to_string())?;
         drop(guard);
         let output = output.map_err(|e| e.to_string()).inspect_err(|_| self.finish(&call, false))?;
         self.finish(&call, output.succeeded());

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use switchboard_process::env::Env;
 use switchboard_process::lines::Lines;
 use switchboard_process::spawn::{Child, Spawn};
+use switchboard_process::task;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 
@@ -124,7 +125,7 @@ impl Tools {
 /// Copies the server's standard error to ours, so that the server is not blocked and its messages can be read. Ends with the server.
 fn drain(child: &mut Child) {
     let Some(mut stderr) = child.stderr.take() else { return };
-    tokio::spawn(async move {
+    task::spawn(async move {
         let mut buffer = vec![0; 4 << 10];
         while let Ok(n @ 1..) = stderr.read(&mut buffer).await {
             eprint!("{}", String::from_utf8_lossy(&buffer[..n]));

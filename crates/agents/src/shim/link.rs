@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use switchboard_process::lines::Lines;
+use switchboard_process::task;
 use switchboard_protocol::frame::{Beat, FRAME_VERSION, MAX_FRAME_BYTES, ShimCommand, WorkerSpec};
 use switchboard_protocol::wire::{Hello, MAX_LINE_BYTES};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -120,7 +121,7 @@ pub(super) fn start(folder: &Path, spec: &WorkerSpec, recorder: &Recorder) -> Re
         connected,
         orders,
     };
-    let task = tokio::spawn(sender.run());
+    let task = task::spawn(sender.run());
     Ok((Link { task, acked: acked_receiver, connected: connected_receiver }, receiver))
 }
 

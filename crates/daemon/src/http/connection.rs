@@ -10,6 +10,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use switchboard_process::task;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -39,10 +40,10 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits,
     while let Some((stream, place)) = next(&listener, &places, &all, &server.stop).await {
         while connections.try_join_next().is_some() {}
         let (server, connection) = (server.clone(), all.begin());
-        connections.spawn(async move {
+        connections.spawn(task::boxed(async move {
             server.serve(stream, &connection).await;
             drop((connection, place));
-        });
+        }));
     }
     drop(listener);
     let all_done = async { while connections.join_next().await.is_some() {} };

@@ -7,6 +7,7 @@
 use serde_json::Value;
 use switchboard_needs::NEEDS;
 use switchboard_policy::Decision;
+use switchboard_process::task;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::PermissionOption;
@@ -183,13 +184,13 @@ impl Drop for Waiting {
         }
         let (store, id) = (self.store.clone(), self.id.clone());
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(async move {
+        runtime.spawn(task::boxed(async move {
             let resolved =
                 switchboard_needs::resolve(&store, &id, ("withdrawn", None, None), "daemon", Batch::synced()).await;
             if let Err(error) = resolved {
                 tracing::debug!(need = %id, %error, "a question whose caller is gone was resolved already");
             }
-        });
+        }));
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use switchboard_process::env::Env;
 use switchboard_process::git::link_leads;
 use switchboard_process::spawn::{End, Exit, Output, Spawn, StopFlag};
+use switchboard_process::task;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::text::unstyled;
 
@@ -136,7 +137,7 @@ impl Setups for Machine {
         let flag = StopFlag::default();
         let guard = RaiseAtDrop(flag.clone());
         Box::pin(async move {
-            let done = tokio::task::spawn_blocking(move || run_to_its_end(&call, flag)).await;
+            let done = task::spawn_blocking(move || run_to_its_end(&call, flag)).await;
             drop(guard);
             done.unwrap_or(Err(Error::Stopping))
         })

@@ -8,6 +8,7 @@ use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::lock::{self, Lock};
 use switchboard_process::sandbox;
 use switchboard_process::spawn::{Signal, Spawn, which};
+use switchboard_process::task;
 use switchboard_protocol::frame::{ABANDONED_FILE, Frame, MAX_FRAME_BYTES, WorkerSpec};
 use switchboard_protocol::id::WorkerId;
 
@@ -149,7 +150,7 @@ impl Shims for Processes {
     fn ended(&self, folder: &Path) -> BoxFuture<'static, ()> {
         let folder = folder.to_owned();
         Box::pin(async move {
-            let shim = tokio::task::spawn_blocking(move || holder(&folder)).await;
+            let shim = task::spawn_blocking(move || holder(&folder)).await;
             if let Ok(Some(shim)) = shim {
                 shim.ended().await;
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_process::env::Env;
 use switchboard_process::spawn::Spawn;
+use switchboard_process::task;
 use switchboard_protocol::worker::WorkerEvent;
 use tokio::task::JoinHandle;
 
@@ -67,7 +68,7 @@ impl Tally {
                 export.output().inspect_err(|error| tracing::warn!(%error, "a session can't be exported")).ok()?;
             counted(&output.stdout.text())
         };
-        self.turn = Some((answer, tokio::task::spawn_blocking(count)));
+        self.turn = Some((answer, task::spawn_blocking(count)));
         None
     }
 
