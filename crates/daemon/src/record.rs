@@ -50,9 +50,9 @@ pub(crate) fn parts() -> Vec<Box<dyn Projection>> {
 ///
 /// # Errors
 /// `io.denied` when it can't be read. Damage is reported in the reply, not as an error.
-pub fn verify_export(export: impl Read, mut visit: impl FnMut(&Digest)) -> Result<Checked, Failure> {
+pub fn verify_export(export: &mut dyn Read, visit: &mut dyn FnMut(&Digest)) -> Result<Checked, Failure> {
     let report =
-        switchboard_store::verify_export_with(export, |_, hash| visit(&hash)).map_err(|error| error.failure())?;
+        switchboard_store::verify_export_with(export, &mut |_, hash| visit(&hash)).map_err(|error| error.failure())?;
     Ok(Checked { chain_id: report.chain_id.clone(), reply: reply(&report) })
 }
 

@@ -125,15 +125,15 @@ pub(crate) fn not_written(to: &Path, error: std::io::Error) -> Error {
 ///
 /// # Errors
 /// [`Error::Io`] when `reader` fails. Damage is in the report, not an error.
-pub fn verify_export(reader: impl Read) -> Result<Report, Error> {
-    verify_export_with(reader, |_, _| {})
+pub fn verify_export(mut reader: impl Read) -> Result<Report, Error> {
+    verify_export_with(&mut reader, &mut |_, _| {})
 }
 
 /// As [`verify_export`], and calls `visit` with the hash of every event in order, for a signed head that covers them.
 ///
 /// # Errors
 /// Those of [`verify_export`].
-pub fn verify_export_with(reader: impl Read, mut visit: impl FnMut(Lsn, Digest)) -> Result<Report, Error> {
+pub fn verify_export_with(reader: &mut dyn Read, visit: &mut dyn FnMut(Lsn, Digest)) -> Result<Report, Error> {
     let (mut reader, mut lines) = (BufReader::new(reader), Lines::exact(MAX_LINE_BYTES));
     let header = match next(&mut lines, &mut reader).map(|line| line.and_then(|line| parse::<Header>(&line))) {
         Ok(Ok(header)) if header.format == FORMAT => header,

@@ -1,7 +1,6 @@
 //! `switchboard verify`
 
 use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use switchboard_ledger::{Envelope, HeadCheck, PublicKey};
@@ -83,17 +82,17 @@ fn of_export(file: &Path, args: &Args, context: &Context) -> Result<VerifyLogRep
     let unreadable = |error: &std::io::Error| {
         Failure::new("io.denied", "the export can't be read").at(file.display().to_string()).because(error)
     };
-    let export = File::open(context.resolve(file)).map_err(|error| unreadable(&error))?;
+    let mut export = File::open(context.resolve(file)).map_err(|error| unreadable(&error))?;
     let mut head = match (&args.head, &args.key) {
         (Some(head), Some(key)) => Some(signed_head(&context.resolve(head), &key_text(key, context)?)?),
         _ => None,
     };
-    let visit = |hash: &_| {
+    let mut visit = |hash: &_| {
         if let Some(head) = &mut head {
             head.push(hash);
         }
     };
-    let checked = switchboard_daemon::verify_export(BufReader::new(export), visit)?;
+    let checked = switchboard_daemon::verify_export(&mut export, &mut visit)?;
     let mut reply = checked.reply;
     if let (Some(head), true) = (head, reply.is_intact) {
         match head.finish(&checked.chain_id) {

@@ -145,7 +145,8 @@ fn an_export_verifies_without_the_store(it: &Fixture) {
     let mut hashes = Vec::new();
 
     let report =
-        switchboard_store::verify_export_with(export.as_slice(), |lsn, hash| hashes.push((lsn, hash))).unwrap();
+        switchboard_store::verify_export_with(&mut export.as_slice(), &mut |lsn, hash| hashes.push((lsn, hash)))
+            .unwrap();
 
     assert!(report.is_clean(), "{:?}", report.findings);
     assert_eq!(report.head, it.store.head());
