@@ -8,7 +8,7 @@
 #[cfg(feature = "schemas")]
 pub use schemars::JsonSchema;
 #[cfg(not(feature = "schemas"))]
-pub use switchboard_schema_off::JsonSchema;
+pub use switchboard_macros_off::JsonSchema;
 
 /// Type with a JSON schema, which is in a file.
 #[cfg(not(feature = "schemas"))]

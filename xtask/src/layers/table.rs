@@ -11,8 +11,10 @@ pub(super) struct Row {
 }
 
 const ROWS: &[Row] = &[
-    Row { name: "schema-off", level: 0, may: &[] },
-    Row { name: "protocol", level: 0, may: &["schema-off"] },
+    Row { name: "macros-off", level: 0, may: &[] },
+    Row { name: "msvc_spectre_libs", level: 0, may: &[] },
+    Row { name: "vstd", level: 0, may: &["macros-off"] },
+    Row { name: "protocol", level: 0, may: &["macros-off"] },
     Row { name: "process", level: 1, may: &["protocol"] },
     Row { name: "store", level: 1, may: &["protocol", "process"] },
     Row { name: "policy", level: 1, may: &["protocol"] },
