@@ -204,6 +204,8 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
         let runtime = tokio::runtime::Handle::current();
         task::spawn_blocking(move || switchboard_files::serve(Arc::new(host), store, runtime, &stop))
     };
+    // Before the first call, which needs some of these pages again.
+    switchboard_process::memory::unmap_startup_pages();
     announce(&info, &place)?;
 
     let ended = life(&verbs, &dispatch, &lock, options, inbox).await;
