@@ -345,11 +345,7 @@ impl RunState {
             return consequences;
         }
         for at in 0..self.records.len() {
-            let parent = self.records[at].parent.unwrap_or(at);
             self.forget_alerts(at);
-            if parent != at && !self.records[parent].is_settled() {
-                continue;
-            }
             consequences.extend(self.limit_anew(at));
         }
         consequences
