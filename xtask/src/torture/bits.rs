@@ -30,9 +30,6 @@ pub(crate) struct Args {
 /// Files of a store; other files there hold nothing durable.
 const FILES: [&str; 4] = ["store.db", "store.db-wal", "store.db.head", "store.db.redo"];
 
-/// Size of a page in bytes.
-const PAGE: usize = 4096;
-
 /// Answers to everything that a reader can ask.
 #[derive(Debug, PartialEq)]
 struct Answers {
@@ -85,8 +82,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Outcome::ByVerify(what) => bail!("the store does not verify without a flip: {what:?}"),
     }
     let mut spots = spots(&files[0], &wanted)?;
-    let newer = pages(&files[1]);
-    spots.retain(|spot| !newer.contains(&(spot.from / PAGE + 1)));
+    let page = page_bytes(&files[0])?;
+    let newer = pages(&files[1], page);
+    spots.retain(|spot| !newer.contains(&(spot.from / page + 1)));
     ensure!(spots.len() > 10, "only {} events were found in the file", spots.len());
     let mut rng = Rng::with_seed(args.seed);
     let mut tally = Tally::default();
@@ -178,10 +176,16 @@ fn spots(file: &[u8], wanted: &Answers) -> anyhow::Result<Vec<Spot>> {
     Ok(spots)
 }
 
+/// Returns the size of a page of an SQLite file, from the 16th byte of its head.
+fn page_bytes(file: &[u8]) -> anyhow::Result<usize> {
+    let bytes = file.get(16..18).context("the head of an SQLite file")?;
+    Ok(usize::from(bytes[0]) << 8 | usize::from(bytes[1]))
+}
+
 /// Returns the pages with a newer version in the write-ahead log: frames of a page behind a head of 24 bytes, after 32
 /// bytes.
-fn pages(wal: &[u8]) -> HashSet<usize> {
-    let frames = wal.get(32..).unwrap_or_default().chunks_exact(24 + PAGE);
+fn pages(wal: &[u8], page: usize) -> HashSet<usize> {
+    let frames = wal.get(32..).unwrap_or_default().chunks_exact(24 + page);
     frames.map(|frame| frame[..4].iter().fold(0, |page, byte| page << 8 | usize::from(*byte))).collect()
 }
 

@@ -21,6 +21,10 @@ use crate::schema::Schema;
 /// Marks the file as a store (`PRAGMA application_id`): "SWBD".
 const APPLICATION_ID: i64 = 0x5357_4244;
 
+/// Size of a page of a new file. Three messages of 1,000 bytes fit into a page of 4,096, which is SQLite's default, and seven into one
+/// of this size.
+const PAGE_BYTES: u32 = 8192;
+
 /// Format of the store's own tables (`PRAGMA user_version`).
 const FORMAT: i64 = 1;
 
@@ -128,6 +132,9 @@ fn prepare(connection: &Connection, path: &Path, cache_kib: u32, lock_wait: Dura
     let is_new = is_new(connection, path)?;
     configure(connection, cache_kib)?;
     connection.busy_timeout(lock_wait).map_err(db)?;
+    if is_new {
+        connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(db)?;
+    }
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(db)?;
     if mode != "wal" {
         return Err(Error::Database(format!("the journal mode is {mode}, not wal")));
@@ -246,4 +253,30 @@ pub(super) fn at(path: &Path, error: Error) -> Error {
         return Error::Corrupt { place: path.display().to_string(), what: what.clone() };
     }
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_has_pages_of_our_size_and_one_with_others_is_used_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        make(&path).unwrap();
+        let open = || open_writer(&path, 256, Duration::ZERO).unwrap();
+        let page = |opened: &Opened| {
+            let page: u32 = opened.connection.pragma_query_value(None, "page_size", |row| row.get(0)).unwrap();
+            page
+        };
+
+        let opened = open();
+        assert_eq!(page(&opened), PAGE_BYTES);
+
+        opened.connection.execute_batch("PRAGMA journal_mode = delete; PRAGMA page_size = 4096; VACUUM").unwrap();
+        let chain = opened.chain_id.clone();
+        drop(opened);
+        let again = open();
+        assert_eq!((page(&again), again.chain_id), (4096, chain));
+    }
 }
