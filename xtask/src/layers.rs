@@ -44,6 +44,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         let folder = package.manifest_path.parent().context("a manifest lies in a folder")?;
         faults.extend(sources::faults(crate_name(&package.name), &folder.join("src"))?);
     }
+    faults.extend(of_patches(&std::fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?));
     faults.extend(links::broken(root)?.into_iter().map(|link| format!("{link} leads nowhere")));
     for fault in &faults {
         println!("{fault}");
@@ -84,6 +85,12 @@ fn of_dependencies(metadata: &Metadata) -> Vec<String> {
     faults
 }
 
+/// Returns the stand-ins of `patches/` that Cargo does not use, because what they stand in for is needed in another version.
+fn of_patches(lock: &str) -> Vec<String> {
+    let unused = lock.split("[[patch.unused]]").skip(1).filter_map(|entry| entry.split('"').nth(1));
+    unused.map(|name| format!("{name}: patches/{name} is of another version than what needs it")).collect()
+}
+
 fn list(names: &[&str]) -> String {
     if names.is_empty() { "nothing of ours".to_owned() } else { names.join(", ") }
 }
@@ -108,6 +115,15 @@ mod tests {
         let others = ["switchboard-store", "switchboard-protocol", "switchboard-dispatch"];
         let packages = others.map(|name| package(name, &[])).into_iter().chain([package(name, dependencies)]);
         of_dependencies(&Metadata { packages: packages.collect() })
+    }
+
+    #[test]
+    fn a_stand_in_of_another_version_is_told() {
+        let used = "[[package]]\nname = \"vstd\"\nversion = \"1.0.0\"\n";
+        let unused = format!("{used}\n[[patch.unused]]\nname = \"vstd\"\nversion = \"0.9.0\"\n");
+
+        assert_eq!(of_patches(used), [""; 0]);
+        assert_eq!(of_patches(&unused), ["vstd: patches/vstd is of another version than what needs it"]);
     }
 
     #[test]
