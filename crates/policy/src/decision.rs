@@ -3,6 +3,8 @@
 use regorus::Value;
 use switchboard_protocol::error::Failure;
 
+use crate::input::{MAX_DEPTH, MAX_VALUES};
+
 /// Maximum length of a rule's reason or hint, in characters; a project's text is not ours.
 const MAX_TEXT_CHARS: usize = 240;
 
@@ -58,6 +60,20 @@ impl Decision {
         let code = self.code?;
         let what = format!("the policy does not allow {verb}: {}", self.reason);
         Some(Failure::new(code, what).at(format!("rule {}", self.rule)).hint(self.hint.clone()))
+    }
+
+    /// Returns the refusal of a call whose arguments are too many or too deep for the rules.
+    pub(crate) fn too_large() -> Self {
+        Self {
+            allow: false,
+            rule: "too-large".to_owned(),
+            reason: format!(
+                "its arguments have more than {MAX_VALUES} values, more than {MAX_DEPTH} levels or very long names, which no rule can judge"
+            ),
+            hint: "send less in one call".to_owned(),
+            obligations: Vec::new(),
+            code: Some("policy.denied"),
+        }
     }
 
     /// Returns the refusal for rules that failed.

@@ -1,21 +1,25 @@
 //! Input of the rules: the call, its caller, and the agent that it concerns. Never a payload or a possible secret.
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 use switchboard_protocol::agent::AgentKind;
 use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
 use switchboard_protocol::id::fold;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::{Access, Class, Row};
 
-/// Maximum length of a text in the input, in bytes; longer ones are replaced by their length.
+use crate::reads::{Fields, Reads};
+
+/// Maximum length of a text in the input, in bytes; longer ones are replaced by their length. A call with a longer name of a field is refused.
 const MAX_TEXT_BYTES: usize = 256;
-/// Maximum depth of values; deeper ones are left out.
-const MAX_DEPTH: usize = 6;
-/// Maximum number of values in the input; further ones are left out.
-const MAX_VALUES: usize = 512;
-/// Arguments with texts of others, a secret, or a whole plan.
-const OPAQUE: [&str; 5] = ["payload", "env", "token", "secret", "plan"];
+/// Maximum depth of arguments. A call with deeper ones is refused, because rules that don't see all of a call can't judge it.
+pub(crate) const MAX_DEPTH: usize = 32;
+/// Maximum number of values in arguments; a call with more is refused, likewise.
+pub(crate) const MAX_VALUES: usize = 16_384;
+/// Arguments that may hold secrets.
+const SECRET: [&str; 3] = ["env", "token", "secret"];
+/// Arguments with texts of others, or a whole plan.
+const LONG: [&str; 2] = ["payload", "plan"];
 /// Arguments in which verbs name an agent.
 const NAMING: [&str; 3] = ["recipient", "agent", "name"];
 
@@ -62,8 +66,9 @@ pub struct Input<'a> {
     caller: Who<'a>,
     /// Agent that the call concerns.
     pub about: About,
-    /// Arguments, bounded.
-    pub args: Value,
+    /// Arguments; the rules get what [`bounded`] leaves of them.
+    #[serde(serialize_with = "bounded_args")]
+    args: &'a Value,
     /// Time, in milliseconds since 1970.
     pub now: Millis,
 }
@@ -78,18 +83,33 @@ impl<'a> Input<'a> {
     /// Describes a call. `about_kind` is the kind on the roster of the agent that [`name_in`] finds, or of the caller
     /// if it finds none.
     #[must_use]
-    pub fn new(row: &'a Row, caller: &'a Caller, args: &Value, about_kind: Option<AgentKind>, now: Millis) -> Self {
+    pub fn new(row: &'a Row, caller: &'a Caller, args: &'a Value, about_kind: Option<AgentKind>, now: Millis) -> Self {
         let who = Who::of(caller);
         let own = fold(who.name);
         let name = name_in(args).map_or_else(|| own.clone(), fold);
         let about = About { is_caller: name == own, name, kind: about_kind };
-        Self { verb: &row.name, effect: row.effect, class: row.class, caller: who, about, args: bounded(args), now }
+        Self { verb: &row.name, effect: row.effect, class: row.class, caller: who, about, args, now }
     }
 
-    /// Returns everything but the time as one text.
-    pub(crate) fn but_for_the_time(&self) -> Result<String, String> {
+    /// Returns true if the rules see all that the arguments consist of.
+    pub(crate) fn is_visible(&self) -> bool {
+        let mut left = MAX_VALUES;
+        is_visible(self.args, MAX_DEPTH, &mut left)
+    }
+
+    /// Returns what rules with these reads can tell calls apart by, but for the time, as one text.
+    pub(crate) fn seen_by(&self, reads: &Reads) -> Result<String, String> {
         let Self { verb, effect, class, caller, about, args, now: _ } = self;
-        serde_json::to_string(&(verb, effect, class, caller, about, args)).map_err(|error| error.to_string())
+        let about_name = reads.about.sees("name").then_some(&about.name);
+        let args = match (args, &reads.args) {
+            (Value::Object(fields), Fields::Named(names)) => {
+                let named = names.iter().filter_map(|name| fields.get_key_value(name));
+                Value::Object(named.map(|(name, value)| (name.clone(), field(name, value))).collect())
+            }
+            _ => bounded(args),
+        };
+        serde_json::to_string(&(verb, effect, class, caller, about_name, about.kind, about.is_caller, args))
+            .map_err(|error| error.to_string())
     }
 
     pub(crate) fn to_rego(&self) -> Result<regorus::Value, String> {
@@ -112,38 +132,48 @@ impl<'a> Who<'a> {
     }
 }
 
-/// Returns arguments for the rules: bounded, with long texts and possible secrets replaced by their length.
+/// Returns arguments as the rules see them: with the lengths of long texts and possible secrets in their place.
 #[must_use]
 pub fn bounded(args: &Value) -> Value {
-    let mut left = MAX_VALUES;
-    shorten(args, MAX_DEPTH, &mut left)
-}
-
-fn shorten(value: &Value, depth: usize, left: &mut usize) -> Value {
-    if *left == 0 {
-        return Value::Null;
-    }
-    *left -= 1;
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        Value::String(text) if text.len() <= MAX_TEXT_BYTES => value.clone(),
+    match args {
+        Value::Null | Value::Bool(_) | Value::Number(_) => args.clone(),
+        Value::String(text) if text.len() <= MAX_TEXT_BYTES => args.clone(),
         Value::String(text) => json!({ "length": text.len() }),
-        Value::Array(_) | Value::Object(_) if depth == 0 => Value::Null,
-        Value::Array(items) => items.iter().take(*left).map(|item| shorten(item, depth - 1, left)).collect(),
-        Value::Object(fields) => Value::Object(shorten_fields(fields, depth - 1, left)),
+        Value::Array(items) => items.iter().map(bounded).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), field(name, value))).collect(),
     }
 }
 
-fn shorten_fields(fields: &Map<String, Value>, depth: usize, left: &mut usize) -> Map<String, Value> {
-    let mut out = Map::new();
-    for (name, value) in fields {
-        if *left == 0 || name.len() > MAX_TEXT_BYTES {
-            continue;
-        }
-        let value = if OPAQUE.contains(&name.as_str()) { hidden(value) } else { shorten(value, depth, left) };
-        out.insert(name.clone(), value);
+fn bounded_args<S: Serializer>(args: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    bounded(args).serialize(serializer)
+}
+
+/// Returns a field as the rules see it.
+fn field(name: &str, value: &Value) -> Value {
+    if is_hidden(name) { hidden(value) } else { bounded(value) }
+}
+
+/// Returns true if a value is within the limits; `left` is the number of values that it may have, with what it consists of.
+fn is_visible(value: &Value, depth: usize, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1).filter(|_| depth > 0) else { return false };
+    *left = rest;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        Value::Array(items) => items.iter().all(|item| is_visible(item, depth - 1, left)),
+        Value::Object(fields) => fields.iter().all(|(name, value)| {
+            name.len() <= MAX_TEXT_BYTES && (is_hidden(name) || is_visible(value, depth - 1, left))
+        }),
     }
-    out
+}
+
+/// Returns true if an argument of this name may hold a secret, which is neither judged nor shown.
+fn is_secret(name: &str) -> bool {
+    SECRET.contains(&name)
+}
+
+/// Returns true if the rules see the size of an argument of this name instead of its value.
+fn is_hidden(name: &str) -> bool {
+    is_secret(name) || LONG.contains(&name)
 }
 
 /// Returns the size of a value instead of the value.
@@ -184,12 +214,20 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_number_of_values_are_bounded() {
-        let deep = (0..100).fold(json!(1), |inner, _| json!({ "inner": inner }));
-        let wide = json!({ "list": vec![1; 100_000] });
+    fn arguments_are_visible_up_to_a_number_a_depth_and_a_length_of_names() {
+        let is_visible = |args: &Value| {
+            let mut left = MAX_VALUES;
+            is_visible(args, MAX_DEPTH, &mut left)
+        };
+        let deep = |levels: usize| (1..levels).fold(json!(1), |inner, _| json!({ "inner": inner }));
+        // The object and the list count, too.
+        let wide = |values: usize| json!({ "list": vec![1; values - 2] });
+        let named = |bytes: usize| json!({ "x".repeat(bytes): 1 });
 
-        assert!(bounded(&deep).to_string().len() < 100);
-        assert!(bounded(&wide).to_string().len() < 2_000);
+        assert!(is_visible(&deep(MAX_DEPTH)) && !is_visible(&deep(MAX_DEPTH + 1)));
+        assert!(is_visible(&wide(MAX_VALUES)) && !is_visible(&wide(MAX_VALUES + 1)));
+        assert!(is_visible(&named(MAX_TEXT_BYTES)) && !is_visible(&named(MAX_TEXT_BYTES + 1)));
+        assert!(is_visible(&json!({ "payload": deep(100), "plan": wide(100_000) })), "the rules see a length of these");
     }
 
     #[test]

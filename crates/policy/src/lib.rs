@@ -10,6 +10,7 @@ mod error;
 mod input;
 mod memo;
 mod program;
+mod reads;
 
 pub use bundle::{Bundle, File, MAX_FILE_BYTES, MAX_FILES, PROJECT_FILE};
 pub use decision::{Decision, Obligation, Verdict};
@@ -58,11 +59,14 @@ impl Policy {
     }
 
     /// Decides on a call. A rule that fails, an answer of the wrong form or none at all is a refusal with
-    /// `policy.invalid`.
+    /// `policy.invalid`; so is, with `policy.denied`, a call of which the rules would not see all.
     #[must_use]
     pub fn decide(&self, input: &Input<'_>) -> Decision {
+        if !input.is_visible() {
+            return Decision::too_large();
+        }
         let decided = match &self.memo {
-            Some(memo) => input.but_for_the_time().and_then(|call| memo.get(call, || self.try_decide(input))),
+            Some(memo) => input.seen_by(&memo.reads).and_then(|call| memo.get(call, || self.try_decide(input))),
             None => self.try_decide(input),
         };
         decided.unwrap_or_else(Decision::invalid)

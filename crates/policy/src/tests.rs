@@ -142,6 +142,34 @@ fn a_worker_speaks_of_its_own_task_also_a_constrained_one_and_of_no_other() {
 }
 
 #[test]
+fn nothing_hides_behind_many_arguments() {
+    let filled = |values: usize| json!({ "recipient": "coder-1", "payload": "x", "metadata": { "list": vec![0; values] }, "action": "delegate_task" });
+
+    for values in [1, 600, 16_000] {
+        assert_eq!(ask(agent(), "send_message", filled(values), None).verdict(), Verdict::Ask, "{values}");
+    }
+    let refused = ask(agent(), "send_message", filled(20_000), None);
+    assert_eq!((refused.verdict(), refused.rule.as_str()), (Verdict::Deny, "too-large"));
+    assert!(!ask(person(), "start_run", json!({ "agents": vec![0; 20_000], "merge": true }), None).allow);
+    assert!(!ask(away(), "start_run", json!({ "agents": vec![0; 600], "merge": true }), None).allow);
+}
+
+#[test]
+fn calls_that_differ_in_what_the_rules_read_are_decided_each_and_others_once() {
+    let policy = Policy::load(&Bundle::default()).unwrap();
+    let to = |recipient: &str, payload: &str, action: &str| json!({ "recipient": recipient, "payload": payload, "action": action });
+    let verdict = |args: Value, about| decide(&policy, agent(), "send_message", &args, about).verdict();
+
+    assert_eq!(verdict(to("coder-1", "x", "status_update"), None), Verdict::Allow);
+    assert_eq!(verdict(to("coder-2", "longer", "status_update"), None), Verdict::Allow);
+    assert_eq!(policy.memo.as_ref().unwrap().len(), 1);
+    assert_eq!(verdict(to("coder-1", "x", "delegate_task"), None), Verdict::Ask);
+    assert_eq!(verdict(to("coder-1", "x", "delegate_task"), Some(AgentKind::Person)), Verdict::Allow);
+    assert_eq!(verdict(json!({ "recipient": "coder-1", "payload": "x" }), None), Verdict::Allow);
+    assert_eq!(policy.memo.as_ref().unwrap().len(), 4);
+}
+
+#[test]
 fn a_verdict_is_one_of_three() {
     let to = |action: &str| json!({ "recipient": "coder-1", "payload": "x", "action": action });
 
