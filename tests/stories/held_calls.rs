@@ -114,6 +114,28 @@ fn a_delegation_over_mcp_waits_for_a_yes_and_then_goes_through() {
     assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
 }
 
+#[test]
+fn a_delegation_behind_much_metadata_waits_as_well_and_a_no_ends_it() {
+    let sandbox = with_ben();
+
+    runtime().block_on(async {
+        let mut client = Client::open(&sandbox).await;
+        let many = json!({ "list": vec![0; 600] });
+        let args =
+            json!({ "recipient": "ben", "metadata": many, "payload": "x".repeat(9_000), "action": "delegate_task" });
+        client.ask(2, "send_message", &args).await;
+        let need = sandbox.question();
+        assert!(need["detail"].as_str().unwrap().contains("(9000 characters in all)"), "{need}");
+        sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
+
+        let answer = client.line().await;
+        assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(2), &json!(true)), "{answer}");
+        client.close().await;
+    });
+
+    assert!(inbox_of_ben(&sandbox).is_empty());
+}
+
 /// Answers all open questions once there are `count`.
 fn answer_all(sandbox: &Sandbox, count: usize, word: &str) {
     let mut needs = Vec::new();

@@ -133,8 +133,7 @@ impl<'a> Who<'a> {
 }
 
 /// Returns arguments as the rules see them: with the lengths of long texts and possible secrets in their place.
-#[must_use]
-pub fn bounded(args: &Value) -> Value {
+fn bounded(args: &Value) -> Value {
     match args {
         Value::Null | Value::Bool(_) | Value::Number(_) => args.clone(),
         Value::String(text) if text.len() <= MAX_TEXT_BYTES => args.clone(),
@@ -167,7 +166,8 @@ fn is_visible(value: &Value, depth: usize, left: &mut usize) -> bool {
 }
 
 /// Returns true if an argument of this name may hold a secret, which is neither judged nor shown.
-fn is_secret(name: &str) -> bool {
+#[must_use]
+pub fn is_secret(name: &str) -> bool {
     SECRET.contains(&name)
 }
 
@@ -177,7 +177,8 @@ fn is_hidden(name: &str) -> bool {
 }
 
 /// Returns the size of a value instead of the value.
-fn hidden(value: &Value) -> Value {
+#[must_use]
+pub fn hidden(value: &Value) -> Value {
     let length = match value {
         Value::Null => return Value::Null,
         Value::Bool(_) | Value::Number(_) => 1,

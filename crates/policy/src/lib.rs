@@ -15,7 +15,7 @@ mod reads;
 pub use bundle::{Bundle, File, MAX_FILE_BYTES, MAX_FILES, PROJECT_FILE};
 pub use decision::{Decision, Obligation, Verdict};
 pub use error::Error;
-pub use input::{About, Input, bounded, name_in};
+pub use input::{About, Input, hidden, is_secret, name_in};
 
 use memo::Memo;
 use program::Program;

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 use switchboard_needs::NEEDS;
-use switchboard_policy::Decision;
+use switchboard_policy::{Decision, hidden, is_secret};
 use switchboard_process::task;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
@@ -27,8 +27,10 @@ const MAX_OF_ONE: u64 = 8;
 const MAX_HELD: u64 = 64;
 /// Id of the option that lets a call through.
 const APPROVE: &str = "approve";
-/// Maximum length of a payload in the question, in characters.
-const MAX_SHOWN: usize = 1000;
+/// Maximum length of a text in the question, in characters.
+const MAX_TEXT: usize = 4_000;
+/// Maximum length of the question, in characters.
+const MAX_SHOWN: usize = 16_000;
 
 /// A waiting call; its question is withdrawn if this is dropped unanswered.
 struct Waiting {
@@ -128,13 +130,27 @@ fn question(
         .map_err(|error| Failure::new("internal.bug", error.to_string()))
 }
 
-/// Formats the arguments as the policy sees them, bounded and without possible secrets, with the beginning of a message.
+/// Formats the arguments for the person who decides: all of them, but for possible secrets. What is too long says so.
 fn summary(args: &Value) -> String {
-    let mut shown = switchboard_policy::bounded(args);
-    if let Some(payload) = args.get("payload").and_then(Value::as_str) {
-        shown["payload"] = payload.chars().take(MAX_SHOWN).collect::<String>().into();
+    beginning(&serde_json::to_string_pretty(&shown(args)).unwrap_or_default(), MAX_SHOWN)
+}
+
+fn shown(value: &Value) -> Value {
+    let field = |name: &str, value: &Value| if is_secret(name) { hidden(value) } else { shown(value) };
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::String(text) => beginning(text, MAX_TEXT).into(),
+        Value::Array(items) => items.iter().map(shown).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), field(name, value))).collect(),
     }
-    serde_json::to_string_pretty(&shown).unwrap_or_default()
+}
+
+/// Returns a text, or its beginning and the length of all of it.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}… ({} characters in all)", &text[..at], text.chars().count()),
+    }
 }
 
 fn room(caller: &Caller) -> [Guard; 2] {
@@ -196,7 +212,22 @@ impl Drop for Waiting {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_person_sees_all_of_a_call_but_secrets_and_how_much_is_left_out() {
+        let task = "x".repeat(300);
+        let args = json!({ "task": task, "tasks": [{ "env": { "TOKEN": "s3cret" }, "task": "y" }], "payload": "z".repeat(5_000) });
+
+        let seen = summary(&args);
+
+        assert!(seen.contains(&task) && seen.contains("(5000 characters in all)"), "{seen}");
+        assert!(!seen.contains("s3cret"));
+        let long = summary(&json!({ "tasks": vec!["y"; 9_000] }));
+        assert!(long.chars().count() < MAX_SHOWN + 60 && long.ends_with("characters in all)"));
+    }
 
     #[test]
     fn only_the_option_that_approves_lets_a_call_through() {
