@@ -125,7 +125,11 @@ fn a_delegation_behind_much_metadata_waits_as_well_and_a_no_ends_it() {
             json!({ "recipient": "ben", "metadata": many, "payload": "x".repeat(9_000), "action": "delegate_task" });
         client.ask(2, "send_message", &args).await;
         let need = sandbox.question();
-        assert!(need["detail"].as_str().unwrap().contains("(9000 characters in all)"), "{need}");
+        let (id, detail) = (need["id"].as_str().unwrap(), need["detail"].as_str().unwrap());
+        assert!(detail.contains("(9000 characters in all)"), "{need}");
+        sandbox.switchboard(&["needs"]).ends_with(0).says(&format!("more lines: switchboard needs {id}"));
+        sandbox.switchboard(&["needs", &id[..12]]).ends_with(0).says("a call: ada calls").says("delegate_task");
+        sandbox.switchboard(&["needs", "need_0000"]).ends_with(2).says("need.unknown");
         sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
 
         let answer = client.line().await;

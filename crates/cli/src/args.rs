@@ -106,7 +106,7 @@ impl Command {
             Command::Retry(args) => stop::run_retry(args, context),
             Command::Merge(args) => merge::run(args, context),
             Command::Clean(args) => clean::run(&args, context),
-            Command::Needs(args) => needs::run(&args, context),
+            Command::Needs(args) => needs::run(args, context),
             Command::Approve(args) => needs::run_approve(args, context),
             Command::Deny(args) => needs::run_deny(args, context),
             Command::Answer(args) => needs::run_answer(args, context),

@@ -7,9 +7,12 @@ use switchboard_protocol::verb::need::{ListNeedsReply, ListNeedsRequest, Resolve
 
 use crate::verbs::{Context, Verbs};
 
-/// Lists questions, oldest first.
+/// Lists questions, oldest first, or one.
 pub(crate) fn list(verbs: &Verbs, request: &ListNeedsRequest) -> Result<ListNeedsReply, Failure> {
-    let mut needs = switchboard_needs::list(&verbs.store, request.include_settled)?;
+    let mut needs = match &request.id {
+        Some(id) => vec![switchboard_needs::find(&verbs.store, id)?],
+        None => switchboard_needs::list(&verbs.store, request.include_settled)?,
+    };
     for need in &mut needs {
         fill_in(verbs, need)?;
     }

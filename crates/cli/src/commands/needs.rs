@@ -1,6 +1,6 @@
 //! `switchboard needs`, `approve`, `deny`, `answer`
 
-use switchboard_protocol::need::Need;
+use switchboard_protocol::need::{Need, NeedKind};
 use switchboard_protocol::verb::need::{
     Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsRequest, ResolveReply, ResolveRequest,
 };
@@ -9,10 +9,16 @@ use crate::context::Context;
 use crate::output::{Output, Tone, one_line, plain, when};
 use crate::report::Outcome;
 
-/// List the questions that wait for a person
+/// Number of lines of a question's detail in a list.
+const MAX_LINES: usize = 40;
+
+/// List the questions that wait for a person, or show all of one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: list_needs")]
 pub(crate) struct Args {
+    /// The id of a question to show as a whole, or the beginning of it
+    #[arg(conflicts_with = "all")]
+    id: Option<String>,
     /// Include questions that are already answered or expired
     #[arg(long)]
     all: bool,
@@ -48,8 +54,10 @@ pub(crate) struct AnswerArgs {
 }
 
 /// Lists the questions.
-pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<ListNeeds>(&ListNeedsRequest { include_settled: args.all })?;
+pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
+    let lines = if args.id.is_some() { usize::MAX } else { MAX_LINES };
+    let request = ListNeedsRequest { include_settled: args.all, id: args.id };
+    let reply = context.daemon()?.call::<ListNeeds>(&request)?;
     if context.json {
         context.out.json(&reply);
         return Ok(());
@@ -58,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         context.out.line("nothing waits for you");
     }
     for need in &reply.needs {
-        show(need, &mut context.out);
+        show(need, lines, &mut context.out);
     }
     Ok(())
 }
@@ -93,13 +101,19 @@ fn say(reply: &ResolveReply, context: &mut Context) {
     }
 }
 
-/// Prints a question with the commands that answer it.
-pub(crate) fn show(need: &Need, out: &mut Output) {
-    let of = need.run.as_ref().map_or_else(|| "a message".to_owned(), |run| format!("{} of {run}", need.task));
+/// Prints a question, with at most `most` lines of its detail, and the commands that answer it.
+fn show(need: &Need, most: usize, out: &mut Output) {
+    let without_run = if need.kind == NeedKind::Call { "a call" } else { "a message" };
+    let of = need.run.as_ref().map_or_else(|| without_run.to_owned(), |run| format!("{} of {run}", need.task));
     let head = format!("{}  {of}: {}", need.id, one_line(&need.title, 200));
     out.line(out.paint(Tone::Notice, &head));
-    for line in plain(&need.detail).lines().take(40) {
+    let detail = plain(&need.detail);
+    for line in detail.lines().take(most) {
         out.line(format!("    {line}"));
+    }
+    let left = detail.lines().count().saturating_sub(most);
+    if left > 0 {
+        out.line(format!("    … {left} more lines: switchboard needs {}", need.id));
     }
     if let Some(outcome) = &need.outcome {
         out.line(format!("    {outcome}"));

@@ -14,6 +14,9 @@ pub struct ListNeedsRequest {
     /// Also closed questions.
     #[serde(default)]
     pub include_settled: bool,
+    /// Only the question with this id, or the beginning of it; open or closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// The questions.
